@@ -69,10 +69,7 @@ class _Script(Generic[T]):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
             self.assert_consumed()
@@ -134,10 +131,7 @@ class ScriptedChat(_Script[Made]):
         return replace(told, usage=Usage(usage.evaluated, usage.reused, len(pieces)))
 
     def choose(
-        self,
-        messages: Sequence[Message],
-        options: Sequence[str],
-        cancel: threading.Event | None = None,
+        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
     ) -> Choice:
         """The next reply, which must be a mapping of labels to weights.
 

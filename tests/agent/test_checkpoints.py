@@ -98,9 +98,7 @@ def interrupted(ask: Ask, store: Store) -> str:
 
 
 @pytest.mark.parametrize("where", ["file", "state"])
-def test_a_damaged_checkpoint_is_set_aside_and_never_written_to(
-    ask: Ask, store: Store, interrupted: str, where: str
-) -> None:
+def test_a_damaged_checkpoint_is_set_aside(ask: Ask, store: Store, interrupted: str, where: str) -> None:
     path = checkpoints.folder(store) / f"{interrupted}.sqlite"
     if where == "file":
         path.write_bytes(os.urandom(20_000))

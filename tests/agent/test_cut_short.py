@@ -126,9 +126,7 @@ def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Ask) -> N
 
 
 @pytest.mark.parametrize(("at", "reply"), [(ev.Routed, ""), (ev.Asked, ""), (ev.Asked, "the Ostra 180")])
-def test_answering_now_ends_a_clarifying_question_with_what_was_found(
-    watch: Ask, at: type[ev.Event], reply: str
-) -> None:
+def test_answer_now_ends_clarifying_with_what_was_found(watch: Ask, at: type[ev.Event], reply: str) -> None:
     wheel = Steering()
 
     def do(event: ev.Event) -> None:
@@ -160,9 +158,7 @@ UNTAKEN = "Added too late to be searched: And when?"
         (replace(DEEP, budget=Budget(steps=1)), [PLAN, NOT_FOUND]),
     ],
 )
-def test_an_added_step_that_is_not_taken_is_told(
-    watch: Ask, request_: Request, replies: list[Scripted]
-) -> None:
+def test_an_added_step_not_taken_is_told(watch: Ask, request_: Request, replies: list[Scripted]) -> None:
     wheel = Steering()
     wheel.add("And when?")
     events = watch(replies, request=request_, steering=wheel)

@@ -53,9 +53,7 @@ def test_a_figure_comes_in_a_table_with_its_label_and_its_years(
     ), [h.passage.text[:80] for h in hits]
 
 
-def test_the_risk_factors_are_found_though_worded_otherwise(
-    filing: Library, embedder: HashEmbedder
-) -> None:
+def test_risk_factors_are_found_though_worded_otherwise(filing: Library, embedder: HashEmbedder) -> None:
     (section,) = match_sections("the risk factors section (Item 1A)", filing.sections(Scope()))
     assert "risk factors" in section.casefold()
     hits = Recall(filing, embedder).search(

@@ -284,9 +284,7 @@ def cancelled(person: Person) -> str:
     return one.run.id
 
 
-def test_its_seconds_go_on_from_where_they_were(
-    person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_seconds_go_on(person: Person, cancelled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.run._HEARTBEAT_SECONDS", 0.01)
     with person.store.transaction() as db:
         db.execute("UPDATE events SET elapsed = elapsed + 500 WHERE run_id = ?", [cancelled])

@@ -44,7 +44,7 @@ def test_every_node_of_a_deep_run_was_killed(killed: list[dict[str, Any]]) -> No
         assert f"{node}: a reply was kept" in moments
 
 
-def test_a_resumed_run_is_as_the_undisturbed_one_and_calls_the_model_no_more_often(
+def test_a_resumed_run_is_as_the_undisturbed_one_with_no_more_calls(
     killed: list[dict[str, Any]],
 ) -> None:
     whole = killed[0]

@@ -79,9 +79,7 @@ def test_a_revision_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> 
     assert only(events, ev.Decided)[-1].state["missing"] == []
 
 
-def test_a_run_whose_end_cannot_be_stored_still_tells_its_end(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_whose_end_cannot_be_stored_tells_its_end(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_args: object, **_named: object) -> None:
         raise StoreBusy("held")
 

@@ -24,10 +24,7 @@ def test_the_page_has_the_tables_of_the_committed_rows() -> None:
 
 @pytest.mark.parametrize(
     ("name", "folder", "table"),
-    [
-        ("reader", boxed_reader.SHIPPED, of_reader),
-        ("planner", boxed_planner.SHIPPED.parent, of_planner),
-    ],
+    [("reader", boxed_reader.SHIPPED, of_reader), ("planner", boxed_planner.SHIPPED.parent, of_planner)],
 )
 def test_a_card_has_the_measured_figures(name: str, folder: Path, table: Callable[[Any], str]) -> None:
     figures = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))

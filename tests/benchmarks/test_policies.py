@@ -58,12 +58,7 @@ class _Chat(ScriptedChat):
 
 
 def _open_parts(_settings: object) -> dict[str, object]:
-    return {
-        "chat": _Chat([]),
-        "embedder": HashEmbedder(),
-        "reader": WordReader(),
-        "planner": _Planner(),
-    }
+    return {"chat": _Chat([]), "embedder": HashEmbedder(), "reader": WordReader(), "planner": _Planner()}
 
 
 @pytest.fixture
@@ -88,13 +83,7 @@ def test_from_files_to_tables_and_a_box_and_again(
     command = [str(data), "--work", str(work), "--method", "forest", "--box", str(box)]
     policies.main(command)
     table = (work / "RESULTS.md").read_text("utf-8")
-    for expected in (
-        "## all: 6 questions",
-        "| forest |",
-        "| fixed 2 |",
-        "| rules |",
-        "| oracle |",
-    ):
+    for expected in ("## all: 6 questions", "| forest |", "| fixed 2 |", "| rules |", "| oracle |"):
         assert expected in table
     assert str(tmp_path) not in table
     assert "nan" not in table

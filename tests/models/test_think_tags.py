@@ -72,9 +72,7 @@ def test_knows_a_prompt_that_ends_inside_a_thought() -> None:
         ("", "", True, ""),
     ],
 )
-def test_the_answer_may_be_only_in_the_reasoning(
-    text: str, reasoning: str, complete: bool, answer: str
-) -> None:
+def test_the_answer_may_be_in_the_reasoning(text: str, reasoning: str, complete: bool, answer: str) -> None:
     handed: list[str] = []
     streamed = StreamedAnswer(handed.append)
     streamed.add(text, reasoning)

@@ -79,7 +79,7 @@ def test_a_budget_that_is_used_up_ends_the_question(store: Store) -> None:
     assert tree.root.valid == ("FINISH",)
 
 
-def test_a_question_answered_at_its_end_only_is_worked_through_anew_where_every_answer_is_wanted(
+def test_a_question_answered_at_its_end_is_worked_through_anew_where_all_are_wanted(
     store: Store,
 ) -> None:
     _collect(store, [ROUTE, PLAN, READ, WRITTEN])

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 
-def test_nothing_is_lost_when_processes_are_killed_or_the_disk_is_full_or_several_work(
+def test_nothing_is_lost_when_processes_are_killed_the_disk_is_full_or_several_work(
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-m", "tests.soak", "--kills", "6", "--full", "6", "--minutes", "0.02"]

@@ -106,9 +106,7 @@ def everything(store: Store) -> dict[str, list[Any]]:
         }
 
 
-def test_what_is_exported_imports_elsewhere_without_loss_or_double(
-    full: Store, other: Store, tmp_path: Path
-) -> None:
+def test_an_export_comes_in_elsewhere_whole_and_once(full: Store, other: Store, tmp_path: Path) -> None:
     file, again = tmp_path / "traces[1].parquet", tmp_path / "again.parquet"  # the name is no pattern
     before = everything(full)
     assert export(full, file) == Exported(runs=2, decisions=8, shadows=1)
@@ -170,9 +168,7 @@ def test_a_run_that_is_resumed_here_is_not_ended_by_its_own_export(store: Store,
     assert Runs(store).find(run_id).finished is None
 
 
-def test_a_question_that_was_collected_on_two_machines_stays_as_it_is_here(
-    store: Store, other: Store, tmp_path: Path
-) -> None:
+def test_a_question_collected_twice_stays_as_it_is_here(store: Store, other: Store, tmp_path: Path) -> None:
     def question(number: int) -> CollectedQuestion:
         outcomes = [Outcome(n.path, "evidence", 0.5, {"recall": 0.5}) for n in TREE]
         return CollectedQuestion("musique", f"{number}", "Why?", ["So"], "e", "", TREE, outcomes)

@@ -10,14 +10,7 @@ import pytest
 from tests.traces.old_stores import old_store
 from tests.traces.test_runs import NEW, decision, measure
 from traces.decisions import Gold, ImpossibleOutcome, Outcome, Traces, write_gold
-from traces.runs import (
-    Label,
-    Labels,
-    Ratings,
-    Runs,
-    Sessions,
-    StoredEvent,
-)
+from traces.runs import Label, Labels, Ratings, Runs, Sessions, StoredEvent
 from traces.store import Store, now, select
 
 

@@ -51,7 +51,7 @@ def decision(seq: int, *, shadow: bool = False) -> DecisionRow:
     )
 
 
-def test_a_run_is_found_by_its_whole_id_or_a_beginning_that_no_other_has_or_as_the_last(
+def test_a_run_is_found_by_its_id_a_beginning_that_no_other_has_or_as_the_last(
     store: Store,
 ) -> None:
     runs = Runs(store)
@@ -81,7 +81,7 @@ def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     assert [e.kind for e in runs.events(run_id)] == ["Noted"]
 
 
-def test_the_time_until_a_run_is_resumed_is_no_part_of_what_it_took(
+def test_the_time_until_it_is_resumed_is_not_the_runs(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs, clock = Runs(store), iter([datetime(2026, 5, 4, 9), datetime(2026, 5, 4, 11)])

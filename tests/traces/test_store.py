@@ -139,9 +139,7 @@ def test_an_error_of_the_database_says_what_to_do(
 
 
 @pytest.mark.parametrize("name", ["mine.parquet", "mine.csv", "mine.duckdb", "theirs.duckdb"])
-def test_a_named_file_that_is_no_store_is_left_as_it_is_and_told_what_to_do_with_an_export(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_named_file_that_is_no_store_is_left_as_it_is_with_a_way_out(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     if name.endswith("parquet"):
         pq.write_table(pa.table({"n": [1]}), path)
@@ -194,9 +192,7 @@ def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_pat
         assert Folders(store).unreadable("c") == {"/a.pdf": Unreadable(1, 2, 3, "")}
 
 
-def test_a_store_is_not_migrated_when_it_cannot_be_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_copied_is_not_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.duckdb"
     with old_store(path, 8):
         pass
@@ -229,9 +225,7 @@ def test_a_copy_has_all_rows_and_nothing_that_was_deleted(store: Store, tmp_path
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_new_store_that_is_killed_half_made_is_no_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_store_killed_half_made_is_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.duckdb"
 
     def killed(*_: object) -> None:

@@ -95,9 +95,7 @@ def test_the_valid_actions(changes: dict[str, Any], valid: tuple[Action, ...]) -
         ({"step": 2}, ()),  # ended before anything was noted
     ],
 )
-def test_a_step_that_found_nothing_can_be_tried_further(
-    changes: dict[str, Any], tries: tuple[Action, ...]
-) -> None:
+def test_a_fruitless_step_can_be_tried_further(changes: dict[str, Any], tries: tuple[Action, ...]) -> None:
     found = candidate(101, "x")
     run = {
         "plan": [step("a"), step("b")],
@@ -182,9 +180,7 @@ class Stopping:
         ),
     ],
 )
-def test_where_a_policy_fails_the_rules_decide_and_the_user_is_told_once(
-    policy: Stopping | None, warned: list[str]
-) -> None:
+def test_if_a_policy_fails_the_rules_decide_and_say_so(policy: Stopping | None, warned: list[str]) -> None:
     events: list[ev.Event] = []
     with ScriptedChat([]) as chat:
         learned = LearnedOrRules(policy, Session(chat, Budget(), events.append).warn_once)

@@ -209,9 +209,7 @@ def test_no_text_is_lost(blocks: list[Block]) -> None:
     st.lists(st.integers(0, 12), min_size=1, max_size=8),
 )
 @settings(max_examples=60)
-def test_every_cell_stands_under_its_name_and_beside_its_label(
-    names: list[int], lengths: list[int]
-) -> None:
+def test_each_cell_stands_under_its_name_and_beside_its_label(names: list[int], lengths: list[int]) -> None:
     width = len(names)
     header = ("id", *(" ".join(["name"] * words) + f" {n}" for n, words in enumerate(names)))
     rows = [

@@ -145,9 +145,7 @@ def test_what_has_no_extension_is_read_if_it_is_plain_text(store: Store, tmp_pat
     assert not [event for event in events if isinstance(event, FileFailed)]
 
 
-def test_a_link_out_of_the_folder_is_named_and_read_only_when_it_is_meant(
-    store: Store, folder: Path
-) -> None:
+def test_a_link_out_of_the_folder_is_named_and_read_only_when_meant(store: Store, folder: Path) -> None:
     private = folder.parent / "private.md"
     private.write_text("The key is under the mat.")
     link = folder / "notes.md"
@@ -168,9 +166,7 @@ def test_a_file_and_a_link_to_it_are_one_document(store: Store, folder: Path) ->
     assert names(store) == {"a.md", "inner/b.txt", "c.csv"}
 
 
-def test_a_copy_of_what_lies_on_a_drive_that_is_not_mounted_replaces_nothing(
-    store: Store, folder: Path
-) -> None:
+def test_a_copy_of_what_is_on_a_drive_not_mounted_replaces_nothing(store: Store, folder: Path) -> None:
     drive = folder.parent / "drive"
     shutil.copytree(folder, drive / "documents")
     read_in(store, drive / "documents")
@@ -212,9 +208,7 @@ def test_a_name_that_is_not_utf8_fails_alone(store: Store, folder: Path) -> None
     assert "UTF-8" in failed.error.message
 
 
-def test_reading_changed_code_reads_everything_again(
-    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_reader_reads_all_again(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_in(store, folder)
     monkeypatch.setattr(indexing, "READER_VERSION", indexing.READER_VERSION + 1)
     (folder / "inner" / "b.txt").rename(folder / "inner" / "d.txt")
@@ -266,9 +260,7 @@ def test_a_crash_while_reading_leaves_the_library_as_it_was(store: Store, folder
     assert "Alpha is the first letter." in library.document_passages(before.id)[0].text
 
 
-def test_each_passage_keeps_its_own_vector_though_the_longest_are_embedded_first(
-    store: Store, tmp_path: Path
-) -> None:
+def test_each_passage_keeps_its_vector_though_the_longest_come_first(store: Store, tmp_path: Path) -> None:
     lengths = [100 - number for number in range(70)]
     sections = [f"# {n}\n\nSection {n} says this. {'word ' * length}" for n, length in enumerate(lengths)]
     (tmp_path / "long.md").write_text("\n\n".join(sections))
@@ -357,9 +349,7 @@ class _Failing(HashEmbedder):
         return super().embed_query(text)
 
 
-def test_a_file_that_cannot_be_embedded_fails_alone_and_what_was_there_of_it_stays(
-    store: Store, folder: Path
-) -> None:
+def test_a_file_not_embedded_fails_alone_and_what_was_there_stays(store: Store, folder: Path) -> None:
     read_in(store, folder / "inner")
     (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
     (folder / "z.txt").write_text("Zeta is the sixth letter.\n")
@@ -380,16 +370,12 @@ def test_a_file_that_cannot_be_embedded_fails_alone_and_what_was_there_of_it_sta
         _Failing(ModelError("The model could not be loaded."), broken=True),
     ],
 )
-def test_an_embedder_that_fails_at_everything_stops_it_all(
-    store: Store, folder: Path, embedder: _Failing
-) -> None:
+def test_an_embedder_that_always_fails_stops_it_all(store: Store, folder: Path, embedder: _Failing) -> None:
     with pytest.raises(ModelError):
         read_in(store, folder, embedder=embedder)
 
 
-def test_a_store_that_cannot_be_written_stops_it_all(
-    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_store_stops_it_all(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_given: object, **_options: object) -> int:
         raise StoreBusy("Another process has held the store for 2 seconds.")
 

@@ -13,14 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.documents.following import SyncUnderWay, due, forget, sync
-from agent.documents.ingest import (
-    FileFailed,
-    FilesUnread,
-    FolderAway,
-    IngestEvent,
-    IngestFinished,
-    ingest,
-)
+from agent.documents.ingest import FileFailed, FilesUnread, FolderAway, IngestEvent, IngestFinished, ingest
 from agent.documents.reading import cannot_open
 from models.protocols import Vectors
 from tests.agent.documents.ingesting import Counting, names, outcomes, read_in
@@ -106,9 +99,7 @@ def test_what_lies_in_a_moved_archive_moves_along(store: Store, folder: Path) ->
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "a file of another kind"])
-def test_a_folder_that_is_away_loses_nothing_and_is_told_once(
-    store: Store, folder: Path, left: str
-) -> None:
+def test_a_folder_away_loses_nothing_and_is_told_once(store: Store, folder: Path, left: str) -> None:
     folder.rename(folder.with_name("elsewhere"))
     if left != "nothing":
         folder.mkdir()
@@ -125,9 +116,7 @@ def test_a_folder_that_is_away_loses_nothing_and_is_told_once(
     assert Folders(store).changes()[0].outcome == "back"
 
 
-def test_a_file_that_is_being_written_waits(
-    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_being_written_waits(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.documents.following._PATIENCE", 0.0)
     _write(folder / "d.md", "Delta is the", age=0)
     events = _sync(store)
@@ -186,9 +175,7 @@ def test_a_document_that_is_removed_does_not_come_back(store: Store, folder: Pat
     assert names(store) == {"a.md", "inner/b.txt"}
 
 
-def test_a_collection_that_is_removed_during_a_sync_does_not_come_back(
-    store: Store, folder: Path, tmp_path: Path
-) -> None:
+def test_a_collection_removed_during_a_sync_stays_away(store: Store, folder: Path, tmp_path: Path) -> None:
     class Removing(HashEmbedder):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             if any("Alpha" in text for text in texts):

@@ -20,9 +20,7 @@ def recall(library: Library, embedder: HashEmbedder) -> Recall:
 
 
 @pytest.mark.parametrize("strategy", WEIGHTS)
-def test_every_hit_tells_how_near_it_is(
-    library: Library, embedder: HashEmbedder, strategy: Strategy
-) -> None:
+def test_hits_tell_how_near_they_are(library: Library, embedder: HashEmbedder, strategy: Strategy) -> None:
     # With a depth of one, most hits of a fusion come from one of its rankings only.
     query = "Who makes industrial heat pumps and bearings?"
     for recall in (Recall(library, embedder), Recall(library, embedder, depth=1)):

@@ -20,16 +20,17 @@ from tests.scripted import HashEmbedder, Scripted, ScriptedChat, ScriptedComplet
 from traces.library import Library
 
 Make = Callable[..., Deps]
+Events = list[ev.Event]
 
 
 @pytest.fixture
-def events() -> list[ev.Event]:
+def events() -> Events:
     """What the node emitted."""
     return []
 
 
 @pytest.fixture
-def make(library: Library, embedder: HashEmbedder, events: list[ev.Event]) -> Iterator[Make]:
+def make(library: Library, embedder: HashEmbedder, events: Events) -> Iterator[Make]:
     """Deps on scripted replies and plans, each of which must be used by the end of the test."""
     scripts: list[ScriptedChat | ScriptedCompleter] = []
 

@@ -8,7 +8,7 @@ import agent.events as ev
 from agent.state import Turn
 from agent.steps.converse import answer_directly, is_small_talk
 from tests.agent.made import only, state
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,7 @@ def test_small_talk_is_a_whole_message(said: str, expected: bool) -> None:
     assert is_small_talk(said) is expected
 
 
-def test_small_talk_gets_what_one_can_ask_without_the_model_and_without_sources(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_small_talk_gets_what_one_can_ask_without_model_and_sources(make: Make, events: Events) -> None:
     update = answer_directly(state(question="hello"), make())
     assert update["status"] == "answered"
     listed, _, rest = update["answer"].partition("\n\n")

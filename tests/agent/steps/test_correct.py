@@ -10,7 +10,7 @@ from agent.steps.correct import correct
 from agent.web.gather import Gathered, Page
 from agent.web.search import WebUnreachable
 from tests.agent.made import candidate, only, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 
@@ -45,7 +45,7 @@ class _Web:
         return self.told
 
 
-def test_other_words_come_first(make: Make, events: list[ev.Event]) -> None:
+def test_other_words_come_first(make: Make, events: Events) -> None:
     update = correct(_short(), make())
     assert update["rungs"] == ["reword"]
     assert update["searches"]
@@ -55,7 +55,7 @@ def test_other_words_come_first(make: Make, events: list[ev.Event]) -> None:
     assert event.queries == [s["query"] for s in update["searches"]]
 
 
-def test_then_what_stands_around_the_best_passages_or_around_the_section_that_it_is_held_to(
+def test_then_what_stands_around_the_best_passages_or_the_section_that_it_is_held_to(
     make: Make,
 ) -> None:
     (search,) = correct(_short(rungs=["reword"]), make())["searches"]
@@ -71,7 +71,7 @@ def test_then_the_other_collections_where_one_was_held_to(make: Make) -> None:
     assert (search["collections"], search["tool"]) == (["news"], "")
 
 
-def test_the_web_is_the_last_and_only_if_it_is_allowed(make: Make, events: list[ev.Event]) -> None:
+def test_the_web_is_the_last_and_only_if_it_is_allowed(make: Make, events: Events) -> None:
     tried = [rung for rung in RUNGS if rung != "web"]
     assert correct(_short(rungs=tried), make())["searches"] == []
     page = Page(url="https://example.org/a", title="A", date="2025-01-01", document_id=7, cached=False)
@@ -87,7 +87,7 @@ def test_the_web_is_the_last_and_only_if_it_is_allowed(make: Make, events: list[
     ]
 
 
-def test_that_the_network_is_away_is_told_once(make: Make, events: list[ev.Event]) -> None:
+def test_that_the_network_is_away_is_told_once(make: Make, events: Events) -> None:
     tried = [rung for rung in RUNGS if rung != "web"]
     deps = make(web=_Web(WebUnreachable("The web cannot be reached.")))
     update = correct(_short(rungs=tried), deps)

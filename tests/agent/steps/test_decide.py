@@ -20,7 +20,7 @@ from agent.steering import Steering
 from agent.steps.decide import decide
 from models.protocols import GenerationCancelled
 from tests.agent.made import evidence, note, only, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 
 UNSURE: dict[str, Any] = {"A": 0.2, "B": 0.1, "C": 0.7}  # the judge would FINISH
 
@@ -41,7 +41,7 @@ def _done(**changes: Any) -> RunState:
     return _open(plan=[step("Who?")], **changes)
 
 
-def _decided(events: list[ev.Event]) -> ev.Decided:
+def _decided(events: Events) -> ev.Decided:
     (decided,) = only(events, ev.Decided)
     return decided
 
@@ -51,7 +51,7 @@ def _shadow(decided: ev.Decided) -> tuple[str, str]:
     return decided.shadow["source"], decided.shadow["action"]
 
 
-def test_the_budget_ends_it_and_says_so(make: Make, events: list[ev.Event]) -> None:
+def test_the_budget_ends_it_and_says_so(make: Make, events: Events) -> None:
     update = decide(_open(barren=2), _shadowed(make()))
     assert update == {"action": "FINISH", "stopped_because": "no new evidence in 2 steps"}
     assert (_decided(events).source, _decided(events).valid) == ("budget", ["FINISH"])
@@ -62,7 +62,7 @@ def test_the_budget_ends_it_and_says_so(make: Make, events: list[ev.Event]) -> N
     [("lean", ("rules", "CONTINUE")), ("seed", None)],  # no model call is spent on what it would do
 )
 def test_a_persons_decision_goes_first_and_the_rules_are_recorded_beside_it(
-    make: Make, events: list[ev.Event], profile: str, shadow: tuple[str, str] | None
+    make: Make, events: Events, profile: str, shadow: tuple[str, str] | None
 ) -> None:
     deps = make(profile_name=profile)
     deps.steering.override("FINISH")
@@ -79,7 +79,7 @@ def test_a_cancelled_shadow_cancels_the_run(make: Make) -> None:
         decide(_open(), _shadowed(deps))
 
 
-def test_a_decision_that_is_not_possible_is_not_taken(make: Make, events: list[ev.Event]) -> None:
+def test_a_decision_that_is_not_possible_is_not_taken(make: Make, events: Events) -> None:
     deps = make(budget=Budget(revisions=0))
     deps.steering.override("REVISE")
     assert decide(_open(), deps)["action"] == "CONTINUE"
@@ -100,7 +100,7 @@ class _Finisher:
         return Decision(action, certain(action), self.name, 0.0)
 
 
-def test_a_decider_cannot_finish_while_an_added_step_is_open(make: Make, events: list[ev.Event]) -> None:
+def test_a_decider_cannot_finish_while_an_added_step_is_open(make: Make, events: Events) -> None:
     deps = make(decider=_Finisher())
     deps.steering.add("  And   when? ")
     update = decide(_open(), deps)
@@ -113,9 +113,7 @@ def test_a_decider_cannot_finish_while_an_added_step_is_open(make: Make, events:
 
 
 @pytest.mark.parametrize("wished", ["FINISH", "REVISE"])
-def test_the_person_who_added_a_step_may_decide_otherwise(
-    make: Make, events: list[ev.Event], wished: Action
-) -> None:
+def test_who_added_a_step_may_decide_otherwise(make: Make, events: Events, wished: Action) -> None:
     deps = make(decider=_Finisher())
     deps.steering.add("And when?")
     deps.steering.override(wished)
@@ -130,7 +128,7 @@ def _shadowed(deps: Deps) -> Deps:
     return replace(deps, shadow=source("llm", deps.session))
 
 
-def test_a_shadow_is_asked_recorded_and_not_followed(make: Make, events: list[ev.Event]) -> None:
+def test_a_shadow_is_asked_recorded_and_not_followed(make: Make, events: Events) -> None:
     deps = _shadowed(make([UNSURE]))
     before = deps.session.ledger.tokens_left
     assert decide(_open(), deps)["action"] == "CONTINUE"
@@ -142,7 +140,7 @@ def test_a_shadow_is_asked_recorded_and_not_followed(make: Make, events: list[ev
     assert deps.session.ledger.usage.evaluated > 0, "though it is counted"
 
 
-def test_no_shadow_and_no_judge_is_asked_about_further_tries(make: Make, events: list[ev.Event]) -> None:
+def test_no_shadow_and_no_judge_is_asked_about_further_tries(make: Make, events: Events) -> None:
     """Where the plan leaves no choice no call is spent; where it does, the judge has its three letters."""
     deps = make([UNSURE], budget=Budget(steps=1))
     assert decide(_nothing_found(), _shadowed(deps))["action"] == "FINISH"
@@ -153,7 +151,7 @@ def test_no_shadow_and_no_judge_is_asked_about_further_tries(make: Make, events:
     )
 
 
-def test_a_shadow_that_fails_is_told_of_once(make: Make, events: list[ev.Event]) -> None:
+def test_a_shadow_that_fails_is_told_of_once(make: Make, events: Events) -> None:
     deps = _shadowed(make([RuntimeError("engine"), RuntimeError("engine")]))
     for _ in range(2):
         assert decide(_open(), deps)["action"] == "CONTINUE"
@@ -187,7 +185,7 @@ def _reply(text: str) -> Callable[[Steering], None]:
 
 @pytest.mark.parametrize(("reply", "action"), [("FINISH", "FINISH"), (" continue ", "CONTINUE")])
 def test_the_person_is_asked_with_a_suggestion_and_followed(
-    make: Make, events: list[ev.Event], reply: str, action: str
+    make: Make, events: Events, reply: str, action: str
 ) -> None:
     assert _taught(make(interactive=True), _reply(reply))["action"] == action
     (asked,) = only(events, ev.Asked)
@@ -199,7 +197,7 @@ def test_the_person_is_asked_with_a_suggestion_and_followed(
     assert [(one.reply, one.by) for one in only(events, ev.Replied)] == [(action, "person")]
 
 
-def test_the_person_may_take_a_further_try(make: Make, events: list[ev.Event]) -> None:
+def test_the_person_may_take_a_further_try(make: Make, events: Events) -> None:
     deps = make(interactive=True, budget=Budget(steps=1))
     update = _taught(deps, _reply("ask"), state=_nothing_found())
     assert (update["action"], update["tried"]) == ("ASK", ["ASK"])
@@ -221,7 +219,7 @@ def test_what_is_no_action_is_asked_again_and_an_old_reply_is_not_taken(make: Ma
     ],
 )
 def test_other_wishes_end_the_wait(
-    make: Make, events: list[ev.Event], act: Callable[[Steering], None], ended: tuple[str, str, str]
+    make: Make, events: Events, act: Callable[[Steering], None], ended: tuple[str, str, str]
 ) -> None:
     _taught(make(interactive=True), act)
     decided = _decided(events)
@@ -229,9 +227,7 @@ def test_other_wishes_end_the_wait(
     assert not only(events, ev.Replied)
 
 
-def test_what_is_waited_is_not_the_runs_time(
-    make: Make, events: list[ev.Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_is_not_the_runs_time(make: Make, events: Events, monkeypatch: pytest.MonkeyPatch) -> None:
     deps, clock = make(interactive=True), [0.0]
     monkeypatch.setattr("agent.steps.decide.time", SimpleNamespace(monotonic=lambda: clock[0]))
 
@@ -246,7 +242,7 @@ def test_what_is_waited_is_not_the_runs_time(
 
 @pytest.mark.parametrize("interactive", [True, False])
 def test_nobody_is_asked_where_nobody_is_or_nothing_is_open(
-    make: Make, events: list[ev.Event], interactive: bool
+    make: Make, events: Events, interactive: bool
 ) -> None:
     deps = make(interactive=interactive)
     deps.steering.teach(True)

@@ -9,7 +9,7 @@ from agent.state import Candidate
 from agent.steps.distil import distil, distil_by_model, distil_by_spans
 from agent.steps.rerank import read
 from tests.agent.made import candidate, evidence, scripted, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import WordReader
 
 _QUESTION = "Who makes the ceramic bearings?"
@@ -89,9 +89,7 @@ def test_a_small_table_is_kept_whole_and_one_without_marks_keeps_its_first_rows(
         ("None of these help.", [(1, _PROSE["text"])]),  # left to the reader
     ],
 )
-def test_what_the_model_copies_is_kept_and_what_it_invents_is_not(
-    written: str, kept: list[tuple[int, str]]
-) -> None:
+def test_copied_words_are_kept_and_invented_ones_are_not(written: str, kept: list[tuple[int, str]]) -> None:
     with scripted(written) as session:
         distilled = distil_by_model(session, [], _QUESTION, [_PROSE])
     assert [(passage["passage_id"], excerpt) for passage, excerpt in distilled] == kept
@@ -109,9 +107,7 @@ _BEFORE = {
 _BEARINGS = "Tolvang Ceramics supplies ceramic bearings to Orlavane."
 
 
-def test_what_is_kept_gets_the_next_number_and_what_is_known_keeps_its_own(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_what_is_kept_gets_a_number_and_what_is_known_keeps_its_own(make: Make, events: Events) -> None:
     known = evidence(1, "Something else.", passage_id=9)
     found = [candidate(3, _BEARINGS, grade="correct")]
     update = distil(state(**_BEFORE, evidence=[known], candidates=found), make())
@@ -135,7 +131,7 @@ def test_incorrect_passages_are_left_out_but_for_two_where_all_are(
     assert [e["passage_id"] for e in update["evidence"]] == kept
 
 
-def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: list[ev.Event]) -> None:
+def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: Events) -> None:
     nothing = distil(state(**_BEFORE), make(profile_name="seed"))
     assert (nothing["fresh"], nothing["barren"]) == ([], 1)
     assert nothing["notebook"][-1].endswith("(no evidence)")

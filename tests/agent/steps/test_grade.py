@@ -11,7 +11,7 @@ from agent.session import Session
 from agent.state import Candidate, Grade
 from agent.steps.grade import grade, grade_by_model, grade_by_reader, overall
 from tests.agent.made import candidate, only, scripted, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted
 
 _QUESTION = "How many people did Orlavane employ in 2024?"
@@ -37,9 +37,7 @@ def test_overall_is_crags_action(grades: list[Grade], together: Grade) -> None:
     ("score", "expected"),
     [(1.0, "correct"), (0.5, "correct"), (0.49, "ambiguous"), (0.05, "ambiguous"), (0.049, "incorrect")],
 )
-def test_the_readers_probability_is_cut_in_three(
-    idle_session: Session, score: float, expected: Grade
-) -> None:
+def test_the_probability_is_cut_in_three(idle_session: Session, score: float, expected: Grade) -> None:
     read = [_GOLD, candidate(4, "x", score=score)]  # each is graded for itself
     assert grade_by_reader(idle_session, [], _QUESTION, read)[1] == (expected, score)
 
@@ -81,7 +79,7 @@ def _before(*candidates: Candidate) -> dict[str, object]:
     return {"plan": [step(_QUESTION)], "position": 0, "step": 1, "candidates": list(candidates)}
 
 
-def test_one_correct_passage_is_enough(make: Make, events: list[ev.Event]) -> None:
+def test_one_correct_passage_is_enough(make: Make, events: Events) -> None:
     update = grade(state(**_before(_GOLD, _OFF)), make())
     assert (update["grade"], [c["grade"] for c in update["candidates"]]) == (
         "correct",

@@ -11,14 +11,14 @@ import agent.events as ev
 from agent.steps.look import look, single_shot
 from models.protocols import Reading
 from tests.agent.made import only, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import WordReader
 
 QUESTION = "Who supplies Orlavane's ceramic bearings?"
 SURE = WordReader({QUESTION: ("Tolvang Ceramics", 0.9)})
 
 
-def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event]) -> None:
+def test_the_best_passages_are_kept_best_first(make: Make, events: Events) -> None:
     update = look(state(route="deep"), make(evidence_limit=2))
     assert update["looked"][0]["document"] == "annual-report"
     scores = [one["score"] for one in update["looked"]]
@@ -29,7 +29,7 @@ def test_the_best_passages_are_kept_best_first(make: Make, events: list[ev.Event
     assert events == [ev.NotebookGrew(entry)], "the reader marks nothing: there is no first look"
 
 
-def test_a_question_gets_a_first_look_before_it_is_planned(make: Make, events: list[ev.Event]) -> None:
+def test_a_question_gets_a_first_look_before_it_is_planned(make: Make, events: Events) -> None:
     update = look(state(route=""), make(reader=SURE))
     (found,) = only(events, ev.FirstLook)
     sentence = "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics."
@@ -39,7 +39,7 @@ def test_a_question_gets_a_first_look_before_it_is_planned(make: Make, events: l
 
 
 def test_a_likely_answer_is_shown_before_the_other_passages_are_read(
-    make: Make, events: list[ev.Event], monkeypatch: pytest.MonkeyPatch
+    make: Make, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
 
@@ -62,7 +62,7 @@ def test_a_likely_answer_is_shown_before_the_other_passages_are_read(
         {"search_limit": 0},
     ],
 )
-def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, Any]) -> None:
+def test_others_get_none(make: Make, events: Events, changes: dict[str, Any]) -> None:
     update = look(state(route=""), make(**{"reader": SURE, **changes}))
     assert [type(event) for event in events] == [ev.NotebookGrew]
     assert bool(update.get("looked")) == ("reader" in changes)
@@ -72,7 +72,7 @@ def test_others_get_none(make: Make, events: list[ev.Event], changes: dict[str, 
     ("rewritten", "is_follow_up"), [("Onions harvested?", False), (f"{QUESTION[:-1]} in 2025?", True)]
 )
 def test_a_question_is_asked_as_typed_where_the_rewritten_one_finds_nothing(
-    make: Make, events: list[ev.Event], rewritten: str, is_follow_up: bool
+    make: Make, events: Events, rewritten: str, is_follow_up: bool
 ) -> None:
     turns = [{"question": "When did Avelin open?", "answer": "In 1987."}]
     plan = [step("Onions?"), step("Harvested?")]

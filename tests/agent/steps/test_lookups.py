@@ -58,9 +58,7 @@ def test_the_prompt_is_bounded() -> None:
         (_KNOWN, Plan("search", _KNOWN.question), " ="),
     ],
 )
-def test_what_is_written_for_a_plan_is_read_back_as_that_plan(
-    request_: PlanRequest, plan: Plan, text: str | None
-) -> None:
+def test_a_written_plan_is_read_back(request_: PlanRequest, plan: Plan, text: str | None) -> None:
     written = reply(plan, request_)
     assert written == text or text is None
     assert parse(written, request_) == plan

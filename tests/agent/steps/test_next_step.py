@@ -6,11 +6,11 @@ import agent.events as ev
 from agent.state import searched
 from agent.steps.next_step import next_step
 from tests.agent.made import note, only, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 
 
 def test_a_reference_becomes_the_finding_it_names_and_what_the_step_before_left_is_cleared(
-    make: Make, events: list[ev.Event]
+    make: Make, events: Events
 ) -> None:
     before = state(
         plan=[step("Who?"), step("What halted the plant of #1?")],
@@ -33,7 +33,7 @@ def test_a_reference_becomes_the_finding_it_names_and_what_the_step_before_left_
     assert (behind["query"], "step" in behind) == ("", False)
 
 
-def test_a_search_that_was_made_is_not_made_again(make: Make, events: list[ev.Event]) -> None:
+def test_a_search_that_was_made_is_not_made_again(make: Make, events: Events) -> None:
     before = state(plan=[step("Who supplies bearings?")])
     first = next_step(before, make())
     again = next_step(state(plan=[step("Who supplies bearings?")], queries=first["queries"]), make())
@@ -42,7 +42,7 @@ def test_a_search_that_was_made_is_not_made_again(make: Make, events: list[ev.Ev
     assert only(events, ev.Warned)
 
 
-def test_a_skip_that_came_too_late_is_not_the_next_steps(make: Make, events: list[ev.Event]) -> None:
+def test_a_skip_that_came_too_late_is_not_the_next_steps(make: Make, events: Events) -> None:
     deps = make()
     deps.steering.skip()
     assert next_step(state(plan=[step("Who?")], position=-1), deps)["searches"]

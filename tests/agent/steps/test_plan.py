@@ -12,7 +12,7 @@ from agent.state import Claim, PlanStep, RunState
 from agent.steps.lookups import Plan, PlanRequest
 from agent.steps.plan import AskedPlanner, TaughtPlanner, plan, request_of
 from tests.agent.made import note, only, scripted, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted, ScriptedCompleter
 
 _REQUEST = PlanRequest(
@@ -117,9 +117,7 @@ def test_what_the_model_gives_that_is_no_plan_becomes_the_whole_question(replies
 # --- the step ---------------------------------------------------------------------------------------
 
 
-def test_the_first_plan_is_cut_to_the_budget_and_opens_the_notebook(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_the_first_plan_is_cut_to_the_budget_and_opens_the_notebook(make: Make, events: Events) -> None:
     three = [step("Who?"), step("Where is #1?"), step("When?")]
     update = plan(state(plan=three, planned_by="default", notebook=["Q"]), make(budget=Budget(steps=2)))
     assert update["plan"] == three[:2]

@@ -15,7 +15,7 @@ from agent.state import Evidence, RunState
 from agent.steps.reflect import SURE, read_finding, reflect
 from agent.steps.rerank import POSSIBLE
 from tests.agent.made import candidate, evidence, only, scripted, span, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted, WordReader
 
 _FIRE = "A fire halted production for seven weeks."
@@ -106,16 +106,14 @@ def _before(probability: float, **changes: Any) -> RunState:
     )
 
 
-def test_a_step_without_candidates_finds_nothing_and_asks_nothing(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_a_step_without_candidates_finds_nothing_and_asks_nothing(make: Make, events: Events) -> None:
     update = reflect(state(plan=[step(_QUESTION)], position=0, step=1), make())
     assert not update["notes"][0]["found"]
     assert update["notebook"] == ["FINDING 1: not found."]
     assert [type(event) for event in events] == [ev.Noted, ev.NotebookGrew]
 
 
-def test_what_the_reader_is_sure_of_is_noted_without_asking(make: Make, events: list[ev.Event]) -> None:
+def test_what_the_reader_is_sure_of_is_noted_without_asking(make: Make, events: Events) -> None:
     update = reflect(_before(0.95), make())
     (found,) = update["notes"]
     assert (found["answer"], found["sentence"], found["cites"]) == (_REVENUE, _TEXT, [2])
@@ -168,9 +166,7 @@ def test_the_likeliest_passage_is_followed_and_not_the_surest_span_of_another(ma
     assert taken["answer"] == "212 euros"
 
 
-def test_the_later_version_of_a_document_is_followed_and_the_earlier_one_told(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_the_later_version_is_followed_and_the_earlier_one_told(make: Make, events: Events) -> None:
     old, new = "The fee is 40 euros.", "The fee is 45 euros."
     held = [
         evidence(1, old, document="fees-2023.md", title="Fees", date="2023-01-01"),

@@ -8,7 +8,7 @@ import agent.events as ev
 from agent.state import Recalled
 from agent.steps.rerank import POSSIBLE, read, rerank
 from tests.agent.made import candidate, only, span, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import WordReader
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
@@ -36,7 +36,7 @@ def test_what_more_phrasings_brought_is_read_where_not_all_can_be(make: Make) ->
     assert [c["passage_id"] for c in found] == [101]
 
 
-def test_the_most_probable_passage_comes_first(make: Make, events: list[ev.Event]) -> None:
+def test_the_most_probable_passage_comes_first(make: Make, events: Events) -> None:
     found = rerank(state(**BEFORE, recalled=_recalled([PLANT, BEARINGS])), make())["candidates"]
     assert [c["passage_id"] for c in found] == [101, 102]
     assert all(c["score"] == c["scores"]["rerank"] for c in found)

@@ -10,7 +10,7 @@ import agent.events as ev
 from agent.state import Turn
 from agent.steps.route import route
 from tests.agent.made import only, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 
 _BEFORE = [Turn(question="What was the revenue of Orlavane in 2023?", answer="$5 million [1].")]
 _ASKED = "What was it, and why?"
@@ -33,7 +33,7 @@ def _routed(
         (" =\nWhat?\nWhy #1?", "deep"),
     ],
 )
-def test_the_plan_shows_the_way(make: Make, events: list[ev.Event], written: str, way: str) -> None:
+def test_the_plan_shows_the_way(make: Make, events: Events, written: str, way: str) -> None:
     assert _routed(make, written, interactive=True)["route"] == way
     (routed,) = only(events, ev.Routed)
     assert (routed.route, routed.source) == (way, "planner")
@@ -50,7 +50,7 @@ def test_the_plan_is_kept_for_the_step_that_shows_it(make: Make) -> None:
 
 
 @pytest.mark.parametrize("way", ["single", "deep"])
-def test_a_way_that_a_person_chose_is_taken(make: Make, events: list[ev.Event], way: str) -> None:
+def test_a_way_that_a_person_chose_is_taken(make: Make, events: Events, way: str) -> None:
     update = _routed(make, " TALK", route=way)
     assert (update["route"], update["plan"], update["planned_by"]) == (way, [step(_ASKED)], "default")
     assert isinstance(events[0], ev.Routed)
@@ -61,7 +61,7 @@ def test_small_talk_needs_no_planner(make: Make) -> None:
     assert route(state(asked="Hello!", question="Hello!"), make(plans=[]))["route"] == "direct"
 
 
-def test_a_follow_up_becomes_a_question_of_its_own(make: Make, events: list[ev.Event]) -> None:
+def test_a_follow_up_becomes_a_question_of_its_own(make: Make, events: Events) -> None:
     complete = "What was the revenue of Orlavane in 2022?"
     deps = make(plans=[("Answer: $5 million.\nQuestion: and in 2022?", f" {complete}\n=")] * 2)
     update = route(state(asked="and in 2022?", question="and in 2022?", turns=_BEFORE), deps)

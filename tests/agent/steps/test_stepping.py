@@ -37,9 +37,7 @@ def read_depots(library: Library) -> WordReader:
     return WordReader({SEARCHED: ("Vexholm", 0.95)})
 
 
-def test_the_graph_and_the_plain_function_come_to_the_same_states(
-    ask: Ask, make: Make, store: Store
-) -> None:
+def test_graph_and_plain_function_come_to_the_same_states(ask: Ask, make: Make, store: Store) -> None:
     budget = Budget(revisions=0)
     ask([*REPLIES, "Tolvang Ceramics supplies the bearings [1]."], budget=budget)
     stored = Runs(store).decisions(Runs(store).find("last").id)
@@ -71,8 +69,7 @@ def _depot(messages: Sequence[Message]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("action", "replies", "found"),
-    [("MORE", [], "Vexholm"), ("WORDS", [], ""), ("ASK", [_depot], "Depot")],
+    ("action", "replies", "found"), [("MORE", [], "Vexholm"), ("WORDS", [], ""), ("ASK", [_depot], "Depot")]
 )
 def test_a_further_try_replaces_what_the_step_found_and_the_answer_uses_it(
     ask: Ask,

@@ -17,7 +17,7 @@ from agent.steps.answering import abstains
 from agent.steps.synthesise import from_findings, gaps, synthesise, with_gaps
 from models.protocols import Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, only, span, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import ScriptedChat, WordReader
 
 
@@ -103,7 +103,7 @@ def _draft(deps: Any, **changes: Any) -> dict[str, Any]:
     return synthesise(state(**{"evidence": _HELD, "notes": _NOTES, **changes}), deps)
 
 
-def test_the_model_writes(make: Make, events: list[ev.Event]) -> None:
+def test_the_model_writes(make: Make, events: Events) -> None:
     update = _draft(make([("one to four", "Tolvang does [1].")]), route="deep", notes=_NOTES[:1])
     assert (update["draft"], update["status"]) == ("Tolvang does [1].", "")
     assert "".join(e.text for e in events if isinstance(e, ev.AnswerText)) == "Tolvang does [1]."
@@ -156,9 +156,7 @@ def test_a_report_is_written_section_by_section(make: Make) -> None:
     )
 
 
-def test_a_report_is_finished_with_the_findings_when_the_budget_is_used_up(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_a_report_is_finished_with_the_findings_once_the_budget_is_used(make: Make, events: Events) -> None:
     deps = make(["Tolvang [1].", BudgetExhausted("token budget")], length="report")
     assert _draft(deps)["draft"].endswith(
         "## Question 1\n\nTolvang supplies them [1].\n\n## Question 2\n\nIt burned in Brevnes [2]."
@@ -172,9 +170,7 @@ def test_without_evidence_nothing_is_asked(make: Make) -> None:
         assert (update["draft"], update["status"]) == ("", "not_found")
 
 
-def test_without_a_finding_the_answer_is_shown_once_it_is_checked(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_without_a_finding_the_answer_is_shown_once_it_is_checked(make: Make, events: Events) -> None:
     doubtful = {"evidence": _DOUBTFUL, "notes": [_LOST]}
     update = _draft(make([("PASSAGES:", "Tolvang supplies them [1].")]), **doubtful)
     assert (update["draft"], update["status"]) == ("Tolvang supplies them [1].", "")
@@ -184,7 +180,7 @@ def test_without_a_finding_the_answer_is_shown_once_it_is_checked(
         assert (update["draft"], update["status"]) == ("", "not_found")
 
 
-def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: list[ev.Event]) -> None:
+def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: Events) -> None:
     update = _draft(make([BudgetExhausted("time budget")]))
     assert (update["draft"], update["status"]) == (_FINDINGS, "")
     assert update["stopped_because"] == "time budget"
@@ -243,13 +239,10 @@ def test_a_refusal_counts_where_the_reader_proposes_nothing_either(make: Make) -
 
 @pytest.mark.parametrize(
     ("reply", "judged", "draft"),
-    [
-        ("Tolvang does.", "Tolvang.", "Tolvang does [1]."),
-        ("No idea.", "", NOT_FOUND),
-    ],
+    [("Tolvang does.", "Tolvang.", "Tolvang does [1]."), ("No idea.", "", NOT_FOUND)],
 )
 def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_for_the_answer(
-    make: Make, events: list[ev.Event], reply: str, judged: str, draft: str
+    make: Make, events: Events, reply: str, judged: str, draft: str
 ) -> None:
     replies = [("QUESTION:", NOT_FOUND), ("make the most likely", reply)]
     replies += [(reply, judged)] if judged else []
@@ -319,9 +312,7 @@ class _OneFact(WordReader):
         ("It is cheaper.", "The new one costs 44 and the old one 38 [1][2]."),  # that would lose a figure
     ],
 )
-def test_an_unsupported_sentence_is_written_one_look_up_at_a_time(
-    make: Make, second: str, expected: str
-) -> None:
+def test_an_unsupported_sentence_is_written_by_look_up(make: Make, second: str, expected: str) -> None:
     held = [evidence(1, "The new one costs 44."), evidence(2, "The old one costs 38.")]
     notes = [
         note("44", 1, question="What is the cost of the new one?"),
@@ -370,9 +361,7 @@ def _looked(passage_id: int, score: float, probability: float = 0.0) -> Candidat
     return candidate(passage_id, _SENTENCE, score=score, spans=spans)
 
 
-def test_what_the_look_found_is_kept_beside_what_the_steps_found(
-    make: Make, events: list[ev.Event]
-) -> None:
+def test_what_the_look_found_is_kept_beside_what_the_steps_found(make: Make, events: Events) -> None:
     deps = make([(f"{_SENTENCE} [3]", "Sundrell did [3], and Tolvang [1].")])
     looked = [_looked(30, 0.9, 0.95)]
     update = _draft(deps, route="deep", notes=_NOTES[:1], looked=looked, notebook=["QUESTION"])
@@ -391,7 +380,7 @@ def test_an_unsure_look_is_evidence_and_no_finding(make: Make) -> None:
     assert update["notes"] == _NOTES[:1]
 
 
-def test_what_a_step_kept_is_not_kept_twice_and_is_read_whole(make: Make, events: list[ev.Event]) -> None:
+def test_what_a_step_kept_is_not_kept_twice_and_is_read_whole(make: Make, events: Events) -> None:
     deps = make(["Tolvang [1]."])
     update = _draft(deps, route="deep", notes=_NOTES[:1], looked=[_looked(1, 0.9, 0.95)])
     assert (update["evidence"][1:], update["notes"]) == (_HELD[1:], _NOTES[:1])

@@ -17,7 +17,7 @@ from agent.steps.verify import grounded, is_copied, share, verify, verify_by_mod
 from agent.support import named_cell
 from models.protocols import Support
 from tests.agent.made import evidence, note, scripted, state, step
-from tests.agent.steps.conftest import Make
+from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted, ScriptedReader, WordReader
 
 _YES, _NO, _NEITHER = Support(0.9, 0.05, 0.05), Support(0.05, 0.9, 0.05), Support(0.1, 0.1, 0.8)
@@ -66,9 +66,7 @@ def test_what_another_cell_says_than_was_asked_for_is_no_answer(idle_session: Se
 @pytest.mark.parametrize(
     ("answered", "verdict"), [("Where?", "supported"), ("Since when?", "supported"), ("Why?", "partly")]
 )
-def test_what_a_passage_says_must_also_answer_what_was_asked(
-    idle_session: Session, answered: str, verdict: Verdict
-) -> None:
+def test_a_true_sentence_must_also_answer(idle_session: Session, answered: str, verdict: Verdict) -> None:
     claims = [_claim("All production halted for seven weeks.", 1), _claim("Zanzibar owns the mill.", 1)]
     questions = ["Where?", "Since when?"]
     true, false = verify_by_reader(_Answering(answered), idle_session, questions, claims, [_FIRE])
@@ -268,9 +266,7 @@ _RELEASES = evidence(
         ("Buster was created on 2017-06-17 and released on 2019-07-06.", None),
     ],
 )
-def test_the_value_of_a_named_cell_needs_no_reading(
-    idle_session: Session, sentence: str, agrees: bool | None
-) -> None:
+def test_a_named_cell_needs_no_reading(idle_session: Session, sentence: str, agrees: bool | None) -> None:
     table = _SEGMENTS if sentence.startswith("Services") else _RELEASES
     cell = named_cell(sentence, table)
     assert (cell and cell.agrees(sentence)) is agrees
@@ -311,7 +307,7 @@ _LOST = note("", question="How much did the insurer pay?")
 _MISSING = "Not found in your documents: How much did the insurer pay?"
 
 
-def _run(make: Make, events: list[ev.Event], draft: str, *notes: Note, **changes: Any) -> ev.Answered:
+def _run(make: Make, events: Events, draft: str, *notes: Note, **changes: Any) -> ev.Answered:
     update = verify(state(draft=draft, notes=list(notes), evidence=_HELD), make(**changes))
     answered = events[-1]
     assert isinstance(answered, ev.Answered)
@@ -320,8 +316,8 @@ def _run(make: Make, events: list[ev.Event], draft: str, *notes: Note, **changes
     return answered
 
 
-def test_what_is_not_supported_is_flagged_and_what_is_repeated_stands_once(
-    make: Make, events: list[ev.Event]
+def test_what_is_unsupported_is_flagged_and_what_is_repeated_stands_once(
+    make: Make, events: Events
 ) -> None:
     draft = f"{_HALTED} {_HALTED} The insurer of Sundrell paid [1]. {_HALTED}"
     answered = _run(make, events, draft, _FOUND)
@@ -340,7 +336,7 @@ def test_what_is_not_supported_is_flagged_and_what_is_repeated_stands_once(
     ],
 )
 def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
-    make: Make, events: list[ev.Event], lost: Note, length: str, shown: str
+    make: Make, events: Events, lost: Note, length: str, shown: str
 ) -> None:
     answered = _run(make, events, _HALTED, _FOUND, lost, length=length)
     assert (answered.answer, answered.grounded, len(answered.sentences)) == (shown, True, 1)
@@ -363,7 +359,7 @@ def test_who_wants_the_answer_now_does_not_wait_for_the_model_to_say_what_is_mis
     ("draft", "status"),
     [("", "not_found"), (f"{NOT_FOUND} A fire halted production [1].", ""), (NOT_FOUND, "")],
 )
-def test_not_found(make: Make, events: list[ev.Event], draft: str, status: str) -> None:
+def test_not_found(make: Make, events: Events, draft: str, status: str) -> None:
     update = verify(state(draft=draft, status=status, notes=[_FOUND], evidence=_HELD), make())
     assert update["status"] == "not_found"
     assert (update["answer"], update["grounded"]) == (NOT_FOUND, False)
@@ -416,7 +412,7 @@ def test_what_is_not_supported_is_marked_where_the_reader_takes_a_passage_for_an
     [("", True), ("Zanzibar owns the mill [1].", True), (NOT_FOUND, True), (_HALTED, False)],
 )
 def test_a_rewritten_answer_of_which_less_is_supported_replaces_none(
-    make: Make, events: list[ev.Event], rewritten: str, stays: bool
+    make: Make, events: Events, rewritten: str, stays: bool
 ) -> None:
     fields: dict[str, Any] = {"notes": [_LOST], "evidence": _HELD}
     fields |= verify(state(draft=f"{_HALTED} The insurer of Sundrell paid [1].", **fields), make())

@@ -23,10 +23,7 @@ from agent.text.sentences import sentences
             "Der Vertrag gilt bis zum 31. Dezember. Er wird im 2. Quartal verlängert.",
             ["Der Vertrag gilt bis zum 31. Dezember.", "Er wird im 2. Quartal verlängert."],
         ),
-        (
-            "Die Fabrik wurde 2024. Eine zweite folgt.",
-            ["Die Fabrik wurde 2024.", "Eine zweite folgt."],
-        ),
+        ("Die Fabrik wurde 2024. Eine zweite folgt.", ["Die Fabrik wurde 2024.", "Eine zweite folgt."]),
         ("The committee has 12. It met in May.", ["The committee has 12.", "It met in May."]),
         ("", []),
         pytest.param(f"{'A. ' * 100_000}B", [f"{'A. ' * 100_000}B"], id="long"),  # in time

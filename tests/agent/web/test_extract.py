@@ -76,9 +76,7 @@ def test_the_encoding_that_a_site_names_counts() -> None:
         (b"<html><body><p>It burnt.</p></body></html>", "application/octet-stream", "x", "text/html"),
     ],
 )
-def test_other_formats_are_read_as_what_they_are(
-    data: bytes, media_type: str, name: str, wanted: str
-) -> None:
+def test_other_formats_are_read_as_they_are(data: bytes, media_type: str, name: str, wanted: str) -> None:
     assert _parsed(data, media_type, "", name).media_type == wanted
 
 

@@ -230,9 +230,7 @@ def test_a_redirect_does_not_lead_around_robots_txt() -> None:
         (Answer(b"#" * (1 << 20), "text/plain"), False),
     ],
 )
-def test_a_site_without_robots_txt_allows_and_one_that_fails_at_it_does_not(
-    answer: Answer, allowed: bool
-) -> None:
+def test_no_robots_txt_allows_and_one_that_fails_does_not(answer: Answer, allowed: bool) -> None:
     with Site({"/robots.txt": answer, "/": _PAGE}) as site:
         if allowed:
             assert _fetcher(site).fetch(f"{site.url}/").data == _PAGE

@@ -100,9 +100,7 @@ def test_what_is_there_is_not_fetched_again_for_a_week(web: Open, site: Site, st
     assert site.asked == asked
 
 
-def test_an_old_copy_is_fetched_again_and_replaced_where_it_changed(
-    web: Open, site: Site, store: Store
-) -> None:
+def test_an_old_copy_is_fetched_again_and_replaced_if_changed(web: Open, site: Site, store: Store) -> None:
     before = web().gather("x").pages
     _age(store, days=8)
     site.answers["/fire"] = article("Tolvang is back", "The Brevnes plant is running again. " * 5)
@@ -119,9 +117,7 @@ def test_an_old_copy_is_fetched_again_and_replaced_where_it_changed(
     assert site.asked == [], "within a run nothing is fetched twice"
 
 
-def test_a_copy_that_reading_has_outgrown_is_fetched_again(
-    web: Open, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_outgrown_copy_is_fetched_again(web: Open, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     web().gather("x")
     monkeypatch.setattr("agent.documents.indexing.READER_VERSION", 99)
     monkeypatch.setattr(gathering, "READER_VERSION", 99)
@@ -139,9 +135,7 @@ def test_an_old_copy_serves_where_the_page_is_gone(web: Open, site: Site, store:
     assert problem.endswith(f"The copy of {(now() - timedelta(days=8)).date().isoformat()} is used.")
 
 
-def test_a_page_that_fails_is_told_once_and_the_next_result_takes_its_place(
-    web: Open, site: Site, engine: SearxngServer
-) -> None:
+def test_a_page_that_fails_is_replaced_by_the_next(web: Open, site: Site, engine: SearxngServer) -> None:
     site.answers |= {"/picture": Answer(b"\x89PNG", "image/png"), "/scan": Answer(b"%PDF-1.7 broken")}
     engine.results = {
         f"{site.url}/gone": "Gone",
@@ -190,9 +184,7 @@ def test_a_search_that_cannot_be_done_is_raised(
 
 
 @pytest.mark.parametrize("where", ["search", "page"])
-def test_stopping_ends_the_wait(
-    where: str, web: Open, site: Site, engine: SearxngServer, store: Store
-) -> None:
+def test_stop_ends_the_wait(where: str, web: Open, site: Site, engine: SearxngServer, store: Store) -> None:
     if where == "search":
         engine.fault = Answer(waits=30)
     else:

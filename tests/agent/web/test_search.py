@@ -66,7 +66,7 @@ def test_the_engines_that_ddgs_is_asked_for_exist() -> None:
         (DDGSException("ConnectError: dns error"), "No search engine can be reached"),
     ],
 )
-def test_what_ddgs_raises_becomes_a_sentence(
+def test_errors_of_ddgs_are_sentences(
     error: Exception, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ddgs, "DDGS", _Double(error))

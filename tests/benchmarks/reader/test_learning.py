@@ -52,11 +52,7 @@ def weights() -> Weights:
     from transformers import BertConfig, BertForSequenceClassification
 
     shape = BertConfig(
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        intermediate_size=64,
-        num_labels=1,
+        hidden_size=32, num_hidden_layers=1, num_attention_heads=1, intermediate_size=64, num_labels=1
     )
     state = BertForSequenceClassification(shape).state_dict()
     draw = np.random.default_rng(0)
@@ -182,9 +178,7 @@ def test_an_answer_is_judged_by_the_question_it_is_for() -> None:
     assert not {verdict for text, verdict in made if "fine" in text} - {"neither"}
 
 
-def test_an_exported_network_scores_as_before_and_its_weights_come_back(
-    weights: Weights, tmp_path: Path
-) -> None:
+def test_an_exported_network_scores_as_before_and_comes_back(weights: Weights, tmp_path: Path) -> None:
     import torch
 
     reader = network(weights).eval()
@@ -205,9 +199,7 @@ def test_an_exported_network_scores_as_before_and_its_weights_come_back(
     assert score.start == pytest.approx(start[0].numpy(), abs=0.1)
 
 
-def test_a_training_goes_on_and_ends_by_the_clock(
-    weights: Weights, windows: Windows, tmp_path: Path
-) -> None:
+def test_training_goes_on_and_ends_by_the_clock(weights: Weights, windows: Windows, tmp_path: Path) -> None:
     from safetensors.numpy import load_file, save_file
 
     save_file(weights, tmp_path / BASE)

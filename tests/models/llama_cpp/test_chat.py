@@ -246,9 +246,7 @@ def test_opens_on_first_use_closes_twice_and_opens_again(model_file: Path) -> No
 
 
 @pytest.mark.model
-def test_a_file_that_ends_too_early(
-    model_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_cut_short(model_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     cut = tmp_path / "cut.gguf"
     with model_file.open("rb") as whole:
         cut.write_bytes(whole.read(20_000_000))
@@ -259,9 +257,7 @@ def test_a_file_that_ends_too_early(
 
 
 @pytest.mark.model
-def test_too_little_memory_is_said_before_it_runs_out(
-    model_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_little_memory_is_told_beforehand(model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "_available_memory", lambda: 200_000_000)
     with pytest.raises(ModelError, match=r"needs about .* GB of memory, but only 0\.2 GB"):
         LlamaCppChat(model_file, name="big").loaded()

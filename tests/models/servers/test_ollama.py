@@ -66,9 +66,7 @@ def test_streams_the_answer_and_bills_it(ollama: LoopbackOllama, open_chat: Open
     assert ollama.asked("/api/chat")[1]["format"] == SCHEMA
 
 
-def test_cached_tokens_count_as_reused_where_the_server_tells(
-    ollama: LoopbackOllama, open_chat: Open
-) -> None:
+def test_cached_tokens_count_as_reused_where_that_is_told(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.tells_cached = True
     chat = open_chat()
     chat.generate(HELLO, ChatOptions())
@@ -76,9 +74,7 @@ def test_cached_tokens_count_as_reused_where_the_server_tells(
     assert (usage.evaluated, usage.reused) == (1, 3)
 
 
-def test_context_is_no_larger_than_the_model_was_trained_for(
-    ollama: LoopbackOllama, open_chat: Open
-) -> None:
+def test_context_is_no_more_than_the_model_was_trained_for(ollama: LoopbackOllama, open_chat: Open) -> None:
     ollama.behaviour.trained_context = 2048
     chat = open_chat(context_tokens=8192)
     assert chat.context_tokens == 2048
@@ -209,9 +205,7 @@ def test_slow_is_not_hung(ollama: LoopbackOllama, open_chat: Open) -> None:
 
 
 @pytest.mark.parametrize("fault", ["hang-first", "hang-later"])
-def test_cancel_ends_a_call_to_a_hanging_server(
-    ollama: LoopbackOllama, open_chat: Open, fault: Fault
-) -> None:
+def test_cancel_ends_a_call_to_a_hung_server(ollama: LoopbackOllama, open_chat: Open, fault: Fault) -> None:
     chat, cancel = open_chat(), threading.Event()
     chat.facts()
     ollama.behaviour.fault = fault
@@ -305,9 +299,7 @@ def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Op
             ask()
 
 
-def test_proxies_are_not_used(
-    ollama: LoopbackOllama, open_chat: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_proxy_is_used(ollama: LoopbackOllama, open_chat: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     assert open_chat().generate(HELLO, ChatOptions()).text

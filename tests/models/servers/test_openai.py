@@ -180,9 +180,7 @@ def test_an_answer_that_heeds_no_limit_is_cut(chat: OpenAiChat, server: Loopback
     assert server.left.wait(60)
 
 
-def test_a_server_that_does_not_count_is_estimated_and_reasoning_is_kept_apart(
-    chat: OpenAiChat, server: Loopback
-) -> None:
+def test_tokens_are_estimated_and_reasoning_is_kept_apart(chat: OpenAiChat, server: Loopback) -> None:
     server.counts, server.reasoning = False, "They want a greeting."
     reply = chat.generate(HELLO, ChatOptions())
     assert reply.text == "Hello there, friend."
@@ -191,9 +189,7 @@ def test_a_server_that_does_not_count_is_estimated_and_reasoning_is_kept_apart(
 
 
 @pytest.mark.parametrize("entry", [{"max_model_len": 1024}, {"meta": {"n_ctx": 1024}}])
-def test_the_context_is_what_the_server_says(
-    chat: OpenAiChat, server: Loopback, entry: dict[str, Any]
-) -> None:
+def test_context_is_what_the_server_says(chat: OpenAiChat, server: Loopback, entry: dict[str, Any]) -> None:
     server.entry = entry
     assert chat.context_tokens == 1024
     assert OpenAiServer(server.url).models() == {"tiny": 1024}

@@ -79,7 +79,7 @@ def test_a_further_try_is_worth_where_it_leads_less_the_cost_of_a_step() -> None
 @pytest.mark.parametrize(
     ("label", "worth"), [("FINISH", [0.0, np.nan, COST]), ("CONTINUE", [COST, 0.0, 0.0])]
 )
-def test_a_label_is_compared_with_the_default_and_says_nothing_of_a_third_action(
+def test_a_label_is_compared_with_the_default_and_no_third_action(
     label: Action, worth: list[float]
 ) -> None:
     made = examples([_tree(_node("", None, *ALL, "ASK", label=label))], COST)

@@ -104,9 +104,7 @@ def test_systems_stand_in_the_order_of_the_tables() -> None:
         checked(("deep",))
 
 
-def test_a_question_whose_right_answer_is_another_by_now_is_asked_again(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_question_whose_right_answer_is_another_now_is_asked_again(store: Store, tmp_path: Path) -> None:
     going(store, tmp_path, model(), systems=("closed-book",))
     mended = replace(CASES, cases=(replace(CASE, answers=("Haldrecht",)), OTHER))
     told, rows = going(store, tmp_path, model(), cases=mended, systems=("closed-book",))

@@ -141,9 +141,7 @@ NO_MANIFEST = ("", "[]", "null", "{", '{"format": 1}', "[" * 100_000, '{"format"
         *((_told(text), "manifest") for text in NO_MANIFEST),
     ],
 )
-def test_a_folder_that_is_not_as_it_was_written_is_refused(
-    folder: Path, change: Callable[[Path], object], said: str
-) -> None:
+def test_a_changed_folder_is_refused(folder: Path, change: Callable[[Path], object], said: str) -> None:
     change(folder)
     with pytest.raises(BadPolicy, match=said):
         read(folder)
@@ -180,9 +178,7 @@ def _base(folder: Path, value: float) -> Path:
     return folder
 
 
-def test_a_base_is_found_by_its_folder_or_path_and_has_to_be_the_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_is_found_and_has_to_be_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path))
     base, other = _base(tmp_path / "base", 1.0), _base(tmp_path / "other", 2.0)
     (tmp_path / "empty").mkdir()

@@ -140,9 +140,7 @@ def test_an_empty_box_leaves_the_rules(root: Path, tmp_path: Path) -> None:
     assert registry.rollback().name == BOX
 
 
-def test_a_box_that_names_none_of_its_own_leaves_the_rules_and_is_gone_back_to(
-    registry: Registry, tmp_path: Path
-) -> None:
+def test_a_box_that_names_none_leaves_the_rules_to_go_back_to(registry: Registry, tmp_path: Path) -> None:
     (tmp_path / "box" / "active.json").write_text(json.dumps({"active": "box"}))
     assert registry.active().folder is None
     registry.use(SHIPPED, force=True)
@@ -207,9 +205,7 @@ def test_a_full_disk_leaves_the_record_as_it_was(
 
 
 @pytest.mark.parametrize("at", ["save", "fsync"])
-def test_a_process_that_is_killed_leaves_everything_as_it_was(
-    registry: Registry, root: Path, at: str
-) -> None:
+def test_a_killed_process_leaves_everything_as_it_was(registry: Registry, root: Path, at: str) -> None:
     """Killed while it writes a policy, or while it makes one active: never half of it."""
     registry.use(A)
     script = f"""

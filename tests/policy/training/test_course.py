@@ -149,7 +149,7 @@ def test_force_makes_it_active_and_records_that(store_file: Path, registry: Regi
     assert registry.history()[0].how == "train"
 
 
-def test_a_name_that_is_taken_is_told(
+def test_a_taken_name_is_told(
     store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (registry.root / "mine").mkdir(parents=True)

@@ -134,9 +134,7 @@ def test_a_request_knows_its_command_without_anybodys_folders() -> None:
     assert TrainingRequest().command == "deepthink train-policy --method reward"
 
 
-def test_the_forest_needs_no_base_and_others_say_which_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_forest_needs_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "none"))
 
     assert base_model(TrainingRequest("forest")) is None

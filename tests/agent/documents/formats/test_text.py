@@ -211,9 +211,7 @@ def test_separators(separator: str) -> None:
         ),
     ],
 )
-def test_what_is_a_cell_and_what_is_a_header(
-    text: str, header: tuple[str, ...], first: tuple[str, ...]
-) -> None:
+def test_what_is_a_cell_or_a_header(text: str, header: tuple[str, ...], first: tuple[str, ...]) -> None:
     assert csv_of(text)[:2] == (header, first)
 
 

@@ -15,13 +15,7 @@ from agent.state import ACTIONS
 from policy.training import encoder, fitting, forest
 from policy.training.encoder import EncoderScorer
 from policy.training.fitting import fit, without_deprecation_warnings
-from policy.training.progress import (
-    Trained,
-    TrainingCancelled,
-    TrainingEvent,
-    TrainingFailed,
-    Watch,
-)
+from policy.training.progress import Trained, TrainingCancelled, TrainingEvent, TrainingFailed, Watch
 from tests.policy.training.encoder.made import examples
 from traces import paths
 

@@ -12,13 +12,7 @@ from agent.state import ACTIONS
 from policy.decisions import INDEX, Examples
 from policy.training import forest
 from policy.training.encoder import BINS, Columns, scores
-from policy.training.fitting import (
-    collated,
-    preference_loss,
-    preferences,
-    sufficiency_loss,
-    taught,
-)
+from policy.training.fitting import collated, preference_loss, preferences, sufficiency_loss, taught
 from tests.policy.training.encoder.made import examples, seen
 
 NAN = float("nan")
