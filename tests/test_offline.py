@@ -92,7 +92,6 @@ def test_reading_and_answering_without_a_network(tmp_path: Path) -> None:
     environment = _listening(tmp_path)
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         environment.pop(name, None)  # the product sets these itself, or this test shows that it does not
-
     probe = _python(environment, "import socket; socket.create_connection(('192.0.2.1', 9))")
     assert "reached for the network" in probe.stderr
     read = _python(environment, _RUN, "ingest", str(tmp_path / "note.md"), "--collection", "notes")

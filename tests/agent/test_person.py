@@ -16,10 +16,10 @@ from agent.checkpoints import GoingOn
 from agent.prompts import NOT_FOUND, WITHHELD
 from agent.run import NotResumable, Request, resumable
 from agent.steering import Steering
-from models.protocols import GenerationCancelled, Message, Reader
-from tests.agent.conftest import Ask, UnsureReader
+from models.protocols import GenerationCancelled, Message
+from tests.agent.conftest import Ask
 from tests.agent.made import FIRST, ONE_STEP, QUESTION, TWO_STEPS, answered, end, only
-from tests.scripted import Scripted, ScriptedCompleter, WordReader
+from tests.scripted import Scripted, ScriptedCompleter
 from traces.runs import Labels, RunEnd, Runs, Sessions
 from traces.store import Store
 
@@ -35,7 +35,6 @@ class Person:
     def __init__(self, ask: Ask, store: Store) -> None:
         self._ask = ask
         self.store = store
-        self.reader: Reader = UnsureReader()
         self.steering = Steering()
 
     def watch(
@@ -58,7 +57,6 @@ class Person:
                 resumed=run_id,
                 do=do,
                 planner=None if plans is None else planner,
-                reader=self.reader,
                 steering=self.steering,
             )
 
@@ -130,24 +128,6 @@ def test_a_vague_question_is_asked_back_and_then_answered(person: Person) -> Non
     assert only(events, ev.Routed)[0].route == "clarify"
     assert only(events, ev.Routed)[-1].question == reply
     assert end(events).status == "answered"
-
-
-def test_a_single_fact_is_retrieved_once_without_decision(person: Person) -> None:
-    request = Request("Who supplies Orlavane's ceramic bearings?", approve="always")
-    events = person.watch([{"route": "deep"}, ONE_STEP, TRUE], request)
-    assert end(events).status == "answered"
-    assert not only(events, ev.Decided)
-    assert len(only(events, ev.StepStarted)) == 1
-
-
-def test_a_fact_of_which_the_reader_is_sure_is_answered_without_the_model(person: Person) -> None:
-    question = "Who supplies Orlavane's ceramic bearings?"
-    person.reader = WordReader({question: ("Tolvang Ceramics", 0.9)})
-    events = person.watch([], Request(question, approve="always"), plans=[" =\n="])
-    (found,) = only(events, ev.Answered)
-    assert found.answer.startswith("Tolvang Ceramics – Orlavane buys all of its ceramic bearings")
-    assert (found.grounded, end(events).model_calls) == (True, 0)
-    assert [source["document"] for source in found.sources] == ["annual-report"]
 
 
 def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) -> None:
@@ -261,7 +241,6 @@ def test_a_run_that_ended_while_it_waited_for_a_decision_asks_again(
     assert ev.StepStarted.kind in kinds, "what had happened is stored"
     assert (ev.RunFinished.kind in kinds) == (why == "cancelled")
     assert Runs(person.store).decisions(ended.run.id) == []
-
     events = person.watch([TRUE], ALWAYS, person.replies("FINISH"), ended.run.id, teaching=True)
     assert [(d.action, d.source) for d in only(events, ev.Decided)] == [("FINISH", "human")]
     assert list(Labels(person.store).of_run(ended.run.id)) == [0]

@@ -20,15 +20,6 @@ from traces.library import Library
 from traces.runs import Runs
 from traces.store import Store, StoreBusy
 
-SAME: dict[str, Any] = {
-    "steps": [
-        "Who supplies Orlavane's ceramic bearings?",
-        "Orlavane's ceramic bearings: who supplies?",
-        "Who supplies ceramic bearings: Orlavane's?",
-        "Ceramic bearings: who supplies Orlavane's?",
-    ]
-}
-
 
 def test_a_two_step_plan_reaches_the_second_collection(ask: Ask) -> None:
     events = ask(WHOLE)
@@ -120,12 +111,6 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
 
 
 # --- budgets ------------------------------------------------------------------------------------
-
-
-def test_the_step_budget_ends_the_loop_with_an_answer(ask: Ask) -> None:
-    events = ask([SAME, "Tolvang Ceramics [1]."], budget=Budget(steps=2))
-    assert len(only(events, ev.StepStarted)) == 2
-    assert end(events).status == "answered"
 
 
 def test_a_token_budget_too_small_for_a_plan_leaves_what_the_question_finds_by_itself(ask: Ask) -> None:

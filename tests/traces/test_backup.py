@@ -67,14 +67,12 @@ def test_a_backup_brings_everything_back_and_keeps_what_was_there(own: Store, tm
     (data_dir() / "training" / "x" / "shares").write_text("half")
     back_up(own, file)
     assert not any("training" in name for name in zipfile.ZipFile(file).namelist())
-
     Library(own).remove_collection("news")
     Runs(own).delete(run.id)
     config_file().write_text("web = true\n")
     (data_dir() / "policies" / "mine" / "manifest.json").write_text("changed")
     changed = _content(own)
     before = restore(own, file)
-
     assert _content(Store(own.path)) == content
     assert config_file().read_text() == "web = false\n"
     assert (data_dir() / "policies" / "mine" / "manifest.json").read_text() == "{}"

@@ -42,7 +42,6 @@ def test_graph_and_plain_function_come_to_the_same_states(ask: Ask, make: Make, 
     ask([*REPLIES, "Tolvang Ceramics supplies the bearings [1]."], budget=budget)
     stored = Runs(store).decisions(Runs(store).find("last").id)
     assert [(d.action, d.path) for d in stored] == [("CONTINUE", ""), ("FINISH", "C")]
-
     stepped: list[PolicyState] = []
     deps = make(REPLIES, budget=budget, reader=UnsureReader())
     state = begun(QUESTION, replace(deps, route="deep"))

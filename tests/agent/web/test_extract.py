@@ -7,7 +7,7 @@ import pytest
 from agent.documents.document import NoText, ParsedDocument, UnreadableDocument
 from agent.documents.sources import Fetched
 from agent.web.gather import read_page
-from tests.agent.web.pages import FILING, article
+from tests.agent.web.pages import article
 
 _PARAGRAPHS = (
     "A fire at the Brevnes plant of Tolvang Ceramics halted the production of bearings for seven weeks.",
@@ -45,16 +45,6 @@ def test_what_changes_around_an_article_does_not_make_it_another() -> None:
     )
     assert first == second != third
     assert _parsed(article("Fire", *_PARAGRAPHS)).date == "", "a footer's year is no date"
-
-
-def test_a_filing_is_read_whole_with_its_tables() -> None:
-    page = read_page(_page(FILING.encode(), "text/html", "", "tlv-20241231.htm"))
-    assert page.data == FILING.encode()
-    read = page.parse(None)
-    assert read.title == "Tolvang Corp, FORM 10-K, December 31, 2024"
-    assert [block.table.rows for block in read.blocks if block.table] == [
-        (("Revenue", "$812", "$640"), ("Net income", "$95", "$71"))
-    ]
 
 
 def test_the_encoding_that_a_site_names_counts() -> None:

