@@ -81,21 +81,6 @@ def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     assert [e.kind for e in runs.events(run_id)] == ["Noted"]
 
 
-def test_the_time_until_it_is_resumed_is_not_the_runs(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs, clock = Runs(store), iter([datetime(2026, 5, 4, 9), datetime(2026, 5, 4, 11)])
-    monkeypatch.setattr("traces.runs.now", lambda: next(clock))
-    run_id = runs.begin(NEW)
-    runs.record(run_id, [StoredEvent(0, 1.5, "Noted", {})])
-    runs.record(
-        run_id, [StoredEvent(1, 2.4, "RunFinished", {})], end=RunEnd("answered", "", "", 1, 2, 3, 4)
-    )
-    assert runs.find(run_id).seconds == 2.4
-    (summary,) = runs.search()
-    assert summary.seconds == 2.4
-
-
 def test_what_earlier_runs_took_is_taken_from_their_events(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
     with old_store(path, 4) as db:

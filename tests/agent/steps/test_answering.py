@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent.state import Evidence
 from agent.steps.answering import cite, left_out
 from tests.agent.made import evidence, note
 from tests.scripted import WordReader
@@ -38,29 +39,38 @@ def test_a_sentence_cites_what_it_comes_from(draft: str, expected: str) -> None:
     assert cite(WordReader(), "What happened?", draft, _ALL) == expected
 
 
-def test_a_passage_that_holds_the_name_comes_before_one_in_like_words() -> None:
-    other = evidence(
-        2, "Production at the plant of Tolvang in Ostrand was halted in March.", document="b.md"
-    )
-    draft = "All production at the Ostrand plant halted for weeks."
-    expected = "All production at the Ostrand plant halted for weeks [2]."
-    assert cite(WordReader(), "What happened?", draft, [_FIRE, other]) == expected
-
-
-def test_a_passage_that_holds_a_small_number_comes_before_one_in_like_words() -> None:
-    other = evidence(2, "Halted production at the Brevnes plant costs five weeks of stock.")
-    draft = "Halted production at the Brevnes plant for seven weeks."
-    assert cite(WordReader(), "For how long?", draft, [other, _FIRE]) == f"{draft[:-1]} [1]."
-
-
-def test_the_fewest_passages_that_hold_all_numbers_are_cited() -> None:
-    prices = [
-        evidence(1, "In 2024 and 2023 a new bracket cost more than before."),
-        evidence(2, "A new bracket costs 44 euros in 2024."),
-        evidence(3, "A new bracket costs 38 euros in 2023."),
-    ]
-    draft = "A new bracket cost 44 euros in 2024 and 38 in 2023."
-    assert cite(WordReader(), "How much more?", draft, prices) == f"{draft[:-1]} [2][3]."
+@pytest.mark.parametrize(
+    ("draft", "held", "marks"),
+    [
+        pytest.param(
+            "All production at the Ostrand plant halted for weeks",
+            [
+                _FIRE,
+                evidence(2, "Production at the plant in Ostrand was halted in March.", document="b.md"),
+            ],
+            "[2]",
+            id="the one that holds the name",
+        ),
+        pytest.param(
+            "Halted production at the Brevnes plant for seven weeks",
+            [evidence(2, "Halted production at the Brevnes plant costs five weeks of stock."), _FIRE],
+            "[1]",
+            id="the one that holds a small number",
+        ),
+        pytest.param(
+            "A new bracket cost 44 euros in 2024 and 38 in 2023",
+            [
+                evidence(1, "In 2024 and 2023 a new bracket cost more than before."),
+                evidence(2, "A new bracket costs 44 euros in 2024."),
+                evidence(3, "A new bracket costs 38 euros in 2023."),
+            ],
+            "[2][3]",
+            id="the fewest that hold all numbers",
+        ),
+    ],
+)
+def test_of_passages_in_like_words_it_cites(draft: str, held: list[Evidence], marks: str) -> None:
+    assert cite(WordReader(), "What happened?", f"{draft}.", held) == f"{draft} {marks}."
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent.state import PlanStep
 from agent.steps.lookups import MOST_LOOKUPS, Plan, PlanRequest, look_up, parse, prompt, reply
 
 _SIMPLE = PlanRequest("How much did Dalton bill?")
@@ -82,28 +83,28 @@ def test_what_breaks_the_form_is_no_plan(text: str) -> None:
     assert parse(text, _SIMPLE) is None
 
 
-def test_a_collection_that_is_not_there_is_none() -> None:
-    plan = parse(" Who signed?\n[letters] =\n[contracts]  Who wrote it?", _CHOICE)
-    assert plan == Plan(
-        "search", "Who signed?", [look_up("Who signed?"), look_up("Who wrote it?", "contracts")]
-    )
-
-
-def test_a_look_up_that_is_repeated_is_made_once() -> None:
-    plan = parse("=\n=\nHow much did Dalton bill?", _SIMPLE)
-    assert plan is not None
-    assert plan.steps == [look_up(_SIMPLE.question)]
+_INVOICE = "Who was sent invoice #4711?"
 
 
 @pytest.mark.parametrize(
-    "request_",
+    ("request_", "text", "lookups"),
     [
-        PlanRequest("Who was sent invoice #4711?"),
-        PlanRequest("Who was sent it?", history=[("What is it?", "Invoice #4711")]),
-        PlanRequest("Who was sent it?", findings=["It is invoice #4711."]),
+        # A collection that is not there is none, and a look-up that is repeated is made once.
+        (_CHOICE, " Who?\n[letters] =\n[contracts]  Why?", [look_up("Who?"), look_up("Why?", "contracts")]),
+        (_SIMPLE, "=\n=\nHow much did Dalton bill?", [look_up(_SIMPLE.question)]),
+        *(  # A number that was shown is no reference.
+            (shown, f"=\n{_INVOICE}\nWho signed #1?", [look_up(_INVOICE), look_up("Who signed #1?")])
+            for shown in (
+                PlanRequest(_INVOICE),
+                PlanRequest("Who was sent it?", history=[("What is it?", "Invoice #4711")]),
+                PlanRequest("Who was sent it?", findings=["It is invoice #4711."]),
+            )
+        ),
     ],
 )
-def test_a_number_that_was_shown_is_no_reference(request_: PlanRequest) -> None:
-    plan = parse("=\nWho was sent invoice #4711?\nWho signed #1?", request_)
+def test_what_is_odd_in_a_plan_is_put_right(
+    request_: PlanRequest, text: str, lookups: list[PlanStep]
+) -> None:
+    plan = parse(text, request_)
     assert plan is not None
-    assert plan.steps == [look_up("Who was sent invoice #4711?"), look_up("Who signed #1?")]
+    assert plan.steps == lookups

@@ -61,15 +61,6 @@ def test_small_talk_needs_no_planner(make: Make) -> None:
     assert route(state(asked="Hello!", question="Hello!"), make(plans=[]))["route"] == "direct"
 
 
-def test_a_follow_up_becomes_a_question_of_its_own(make: Make, events: Events) -> None:
-    complete = "What was the revenue of Orlavane in 2022?"
-    deps = make(plans=[("Answer: $5 million.\nQuestion: and in 2022?", f" {complete}\n=")] * 2)
-    update = route(state(asked="and in 2022?", question="and in 2022?", turns=_BEFORE), deps)
-    assert (update["question"], update["plan"]) == (complete, [step(complete)])
-    (routed,) = only(events, ev.Routed)
-    assert (routed.asked, routed.question) == ("and in 2022?", complete)
-
-
 def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarification(make: Make) -> None:
     complete = "What was the revenue, and why?"
     assert _routed(make, f" {complete}\n=")["question"] == _ASKED

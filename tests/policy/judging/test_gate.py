@@ -24,10 +24,8 @@ from policy.judging import (
     measure,
     score,
 )
-from policy.serving import folder as folders
 from policy.serving.folder import read
 from policy.serving.scorers import IDENTITY, Calibrated, Rule
-from tests.policy import made
 from tests.policy.made import Preferring, policy
 
 GOOD = Measured(
@@ -39,14 +37,9 @@ GOOD = Measured(
     error=0.04,
     milliseconds=31.0,
 )
+pytestmark = pytest.mark.usefixtures("stand_in")
 NAME = "forest-20261121-203000"
 RULE = Rule(0.05, 0.1)
-
-
-@pytest.fixture(autouse=True)
-def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Policies are loaded by the stand-in."""
-    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 def test_what_fulfils_everything_passes_and_says_by_how_much() -> None:

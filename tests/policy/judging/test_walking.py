@@ -1,4 +1,4 @@
-"""Walks on hand-worked and on random trees."""
+"""Walks on hand-worked and on random trees; the bootstrap of what comes of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent.state import Action
 from policy.decisions import INDEX, Node, Seen, Tree, default_action
-from policy.judging import Decide, default_schedule, follow, score, walk
+from policy.judging import NOTHING, follow, mean, means, score, walk
 from policy.serving.scorers import Rule, Scores
 from tests.policy.trees import node, random_tree, random_trees, schedule
 
@@ -96,10 +96,28 @@ def test_a_walk_on_what_is_known_is_the_walk_on_all(seed: int, letters: str) -> 
         assert walk(line, schedule(path[:k])) == walk(whole, schedule(path[:k]))
 
 
-@given(st.integers(0, 10_000), st.floats(0.0, 0.5))
-def test_broken_trees_never_fail(seed: int, lost: float) -> None:
-    tree = random_tree(np.random.default_rng(seed), lost=lost)
-    policies: list[Decide] = [default_schedule, *map(schedule, ("", "C", "CCCC", "R", "CR", "RCR", "CRC"))]
-    for decide in policies:
-        end = walk(tree, decide)
-        assert end is None or end.quality is not None
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=60))
+def test_the_interval_contains_the_estimate(values: list[float]) -> None:
+    interval = mean(np.array(values))
+    assert interval.low - 1e-9 <= interval.estimate <= interval.high + 1e-9
+    assert interval.estimate == pytest.approx(np.mean(values), abs=1e-9)
+
+
+def test_the_width_is_that_of_theory() -> None:
+    values = np.random.default_rng(2).normal(size=400)
+    interval = mean(values)
+    assert interval.high - interval.low == pytest.approx(2 * 1.96 * values.std() / math.sqrt(400), rel=0.08)
+
+
+def test_each_column_is_averaged_over_what_is_known_of_it() -> None:
+    known = means(
+        {
+            "both": np.array([1.0, np.nan, 3.0, 9.0]) - np.array([0.0, 5.0, 1.0, np.nan]),
+            "all": np.array([1.0, 2.0, 3.0, 4.0]),
+            "none": np.full(4, np.nan),
+        }
+    )
+    assert (known["both"].estimate, known["all"].estimate) == (1.5, 2.5)
+    assert known["none"] is NOTHING
+    assert not NOTHING.low > 0
+    assert means({}) == {}

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from policy.serving import folder as folders
 from policy.serving.folder import (
     BadPolicy,
     Base,
@@ -31,8 +30,6 @@ from policy.serving.folder import (
     seal,
     write,
 )
-from policy.serving.scorers import Rule
-from tests.policy import made
 from tests.policy.made import Preferring, manifest, policy
 
 NAME = "forest-20261121-203000"
@@ -41,12 +38,6 @@ NAME = "forest-20261121-203000"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return policy(tmp_path)
-
-
-@pytest.fixture
-def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Policies are loaded by the stand-in."""
-    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 def _rewritten(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -65,13 +56,6 @@ def test_what_was_written_is_read(folder: Path) -> None:
     assert "random forest" in (folder / "README.md").read_text()
     assert sorted(p.name for p in folder.iterdir()) == ["README.md", "manifest.json", "said.safetensors"]
     assert [p.name for p in folder.parent.iterdir()] == [NAME], "nothing else is left"
-
-
-@pytest.mark.usefixtures("method_forest")
-def test_a_policy_is_opened_with_its_rule(folder: Path) -> None:
-    scorer, manifest = open_policy(folder)
-    assert isinstance(scorer, Preferring)
-    assert (scorer.action, manifest.rule, manifest.name) == ("FINISH", Rule(0.05, 0.1), NAME)
 
 
 def test_what_is_no_finite_number_is_written_as_nothing(tmp_path: Path) -> None:

@@ -18,24 +18,17 @@ from agent.decisions.decider import valid_actions
 from agent.decisions.features import features, state_text
 from agent.state import ACTIONS, Action
 from policy.decisions import Seen
-from policy.serving import folder as folders
 from policy.serving.folder import BadPolicy
 from policy.serving.learned import Served, active_policy, decide, reason
 from policy.serving.registry import Registry
 from policy.serving.scorers import Rule, Scores
-from tests.policy import made
 from tests.policy.made import Preferring, policy, state
 
 RULE = Rule(margin=0.05, temperature=0.1)
 ALL: tuple[Action, ...] = ACTIONS
+pytestmark = pytest.mark.usefixtures("stand_in")
 NAME = "forest-20261121-203000"
 LOST = {"question": "What halted #1?", "answer": "", "found": False, "relevance": 0.1}
-
-
-@pytest.fixture(autouse=True)
-def method_forest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Policies are loaded by the stand-in."""
-    monkeypatch.setattr(folders, "read_scorer", made.load)
 
 
 def test_it_is_sure_of_what_it_does() -> None:

@@ -58,14 +58,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "_TIMED", 3)
 
 
-@pytest.fixture
-def base() -> Path:
-    folder = paths.models_dir() / "all-minilm-l6-v2"
-    if not folder.is_dir():
-        pytest.skip("MiniLM is not on this machine")
-    return folder
-
-
 def asked(store_file: Path, **how: object) -> TrainingRequest:
     return TrainingRequest(**{"method": "forest", "sources": (store_file,), **how})  # type: ignore[arg-type]
 
@@ -179,7 +171,7 @@ def test_cancelled_it_leaves_the_active_policy_alone(
 
 
 @pytest.mark.model
-def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, base: Path) -> None:
+def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, minilm: Path) -> None:
     events = list(train(asked(store_file, method="reward", steps=2), registry=registry))
     done = finished(events)
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]

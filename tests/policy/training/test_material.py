@@ -11,7 +11,7 @@ import pytest
 
 from agent.decisions.decider import OLDEST_VERSION
 from models.protocols import ModelMissing
-from policy.decisions import Node, NoSuchSource, Read, Seen, Tree, fold
+from policy.decisions import Node, NoSuchSource, Read, Seen, Tree
 from policy.training.course import TrainingRequest, base_model
 from policy.training.material import gather, material
 from policy.training.progress import CannotTrain, UnusedOption
@@ -27,15 +27,6 @@ def tree(name: str, text: str = "", quality: float = 0.5, number: float = 1.0, s
         for path in paths
     }
     return Tree(name, "toy", nodes, text)
-
-
-def test_a_collected_store_is_read_and_split_by_question(tmp_path: Path) -> None:
-    found = gather([collected(tmp_path / "some.duckdb", 60)], tmp_path / "work")
-    assert len(found.trees) == 60
-    assert all(fold(t.question, 5) == 0 for t in found.validation)
-    assert not {t.question for t in found.training} & {t.question for t in found.validation}
-    assert found.datasets == {"toy": 60}
-    assert found.warnings == ()
 
 
 def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) -> None:

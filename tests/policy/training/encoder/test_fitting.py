@@ -17,20 +17,11 @@ from policy.training.encoder import EncoderScorer
 from policy.training.fitting import fit, without_deprecation_warnings
 from policy.training.progress import Trained, TrainingCancelled, TrainingEvent, TrainingFailed, Watch
 from tests.policy.training.encoder.made import examples
-from traces import paths
 
 pytestmark = pytest.mark.model
 
 Saved = tuple[EncoderScorer, Path]
 """A trained encoder and the folder with it."""
-
-
-@pytest.fixture(scope="module")
-def base() -> Path:
-    folder = paths.models_dir() / "all-minilm-l6-v2"
-    if not folder.is_dir():
-        pytest.skip("MiniLM is not on this machine")
-    return folder
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -60,16 +51,16 @@ class Watching(Watch):
 
 
 @pytest.fixture(scope="module")
-def trained(base: Path, small: None, tmp_path_factory: pytest.TempPathFactory) -> Saved:
+def trained(minilm: Path, small: None, tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """An encoder after four steps, and its folder."""
     folder = tmp_path_factory.mktemp("policy")
     work = tmp_path_factory.mktemp("work")
-    scorer = fit(examples(), base=base, work=work, steps=4, watch=Watching())
+    scorer = fit(examples(), base=minilm, work=work, steps=4, watch=Watching())
     scorer.save(folder)
     return scorer, folder
 
 
-def test_what_is_read_from_the_folder_scores_the_same(trained: Saved, base: Path) -> None:
+def test_what_is_read_from_the_folder_scores_the_same(trained: Saved, minilm: Path) -> None:
     scorer, folder = trained
     assert sorted(p.name for p in folder.iterdir()) == [
         "adapter_config.json",
@@ -78,28 +69,28 @@ def test_what_is_read_from_the_folder_scores_the_same(trained: Saved, base: Path
     ]
     assert sum(p.stat().st_size for p in folder.iterdir()) < 3 * 2**20
     states = examples().states
-    before, after = scorer.score(states), encoder.read(folder, base).score(states)
+    before, after = scorer.score(states), encoder.read(folder, minilm).score(states)
     assert np.array_equal(before.advantages, after.advantages)
     assert np.array_equal(before.sufficiency, after.sufficiency)
     assert before.advantages.shape == (len(states), len(ACTIONS))
 
 
-def test_the_merged_adapter_is_what_peft_makes_of_it(trained: Saved, base: Path) -> None:
+def test_the_merged_adapter_is_what_peft_makes_of_it(trained: Saved, minilm: Path) -> None:
     import torch
     from peft import PeftModel
     from safetensors.torch import load_file
 
     folder = trained[1]
     with without_deprecation_warnings():
-        theirs = PeftModel.from_pretrained(encoder.read_base(base), str(folder)).merge_and_unload()
+        theirs = PeftModel.from_pretrained(encoder.read_base(minilm), str(folder)).merge_and_unload()
     config = json.loads((folder / "adapter_config.json").read_text("utf-8"))
-    ours = encoder.read_base(base)
+    ours = encoder.read_base(minilm)
     encoder.merge(ours, load_file(folder / "adapter_model.safetensors"), config["lora_alpha"] / config["r"])
     changed = 0
     for (name, a), (_, b), (_, c) in zip(
         ours.named_parameters(),
         theirs.named_parameters(),
-        encoder.read_base(base).named_parameters(),
+        encoder.read_base(minilm).named_parameters(),
         strict=True,
     ):
         assert torch.allclose(a, b, atol=1e-6), name
@@ -107,11 +98,11 @@ def test_the_merged_adapter_is_what_peft_makes_of_it(trained: Saved, base: Path)
     assert changed == 3 * 6  # query, key, value and three dense layers of three layers
 
 
-def test_a_cancelled_training_goes_on_where_it_stopped(trained: Saved, base: Path, tmp_path: Path) -> None:
+def test_a_cancelled_training_goes_on_where_it_was(trained: Saved, minilm: Path, tmp_path: Path) -> None:
     data, resuming = examples(), Watching()
     with pytest.raises(TrainingCancelled, match="step 2 of 4"):
-        fit(data, base=base, work=tmp_path, steps=4, watch=Watching(stop_after=2))
-    resumed = fit(data, base=base, work=tmp_path, steps=4, watch=resuming)
+        fit(data, base=minilm, work=tmp_path, steps=4, watch=Watching(stop_after=2))
+    resumed = fit(data, base=minilm, work=tmp_path, steps=4, watch=resuming)
     assert resuming.steps == [3, 4]
     # The same data, order and random numbers: only rounding tells the two apart.
     assert np.allclose(
@@ -120,11 +111,11 @@ def test_a_cancelled_training_goes_on_where_it_stopped(trained: Saved, base: Pat
 
 
 def test_a_loss_that_is_no_number_ends_the_training(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "taught", lambda some, _seed: some)
     data = examples()
     spoilt = replace(data, sufficient=np.full_like(data.sufficient, np.inf))
     with pytest.raises(TrainingFailed, match="not a number at step 1"):
-        fit(spoilt, base=base, work=tmp_path, steps=2, watch=Watching())
+        fit(spoilt, base=minilm, work=tmp_path, steps=2, watch=Watching())
     assert not list(tmp_path.glob("checkpoint-*"))

@@ -1,14 +1,29 @@
-"""From which checkpoint a training goes on, and what a full disk is told as."""
+"""Work in a thread with its events, and the checkpoint from which a killed training goes on."""
 
 from __future__ import annotations
 
 import errno
+import threading
 from pathlib import Path
 
 import pytest
 
 from policy.training.fitting import newest, reporting_full_disk
-from policy.training.progress import TrainingFailed
+from policy.training.progress import Emit, TrainingFailed, Warned, run_in_background
+
+
+def test_who_stops_watching_stops_the_work_and_waits_for_it() -> None:
+    cancel, ended = threading.Event(), threading.Event()
+
+    def work(emit: Emit) -> None:
+        emit(Warned("one"))
+        assert cancel.wait(30)
+        ended.set()
+
+    events = run_in_background(work, cancel)
+    next(events)
+    events.close()
+    assert ended.is_set()
 
 
 def checkpoint(folder: Path, step: int, state: str | None) -> Path:

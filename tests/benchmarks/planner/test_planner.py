@@ -1,4 +1,4 @@
-"""An adapter is trained, exported, and computes in llama.cpp what it computes in PyTorch."""
+"""What the planner learns from, and that an adapter computes in llama.cpp what it computes in PyTorch."""
 
 from __future__ import annotations
 
@@ -7,15 +7,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.steps.lookups import Plan, PlanRequest, look_up, prompt
+from agent.steps.lookups import Plan, PlanRequest, look_up, parse, prompt, reply
 from models.boxed_planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
 from policy.training.adapters import WEIGHTS, Base, export, load_tokenizer, load_weights
 from policy.training.plan_fitting import fit
-from tests.benchmarks.planner.data import Example
+from tests.benchmarks.planner.data import HELD_OUT_EVERY, Example, examples, natural
 from tests.benchmarks.planner.evaluation import figures, written
 from tests.tiny_model import write_tiny
+
+
+def test_every_plan_to_learn_is_read_back_and_none_is_of_a_question_that_is_held_out(data: Path) -> None:
+    made = examples(data / "reading", data / "multihop")
+    odd = [one for one in made if not _same(one)]
+    assert len(made) > 3_000
+    assert len(odd) / len(made) < 0.005  # two spaces in a question, or a repeated look-up
+    held_out = {_asked(one) for one in natural(data / "reading" / "plans", held_out=True)}
+    assert len(held_out) > 2_000 // HELD_OUT_EVERY
+    assert not held_out & {_asked(one) for one in made}
+
+
+def _same(one: Example) -> bool:
+    return parse(reply(one.plan, one.request), one.request) == one.plan
+
+
+def _asked(one: Example) -> tuple[object, ...]:
+    return one.request.question, tuple(one.request.history), tuple(one.request.findings)
+
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
