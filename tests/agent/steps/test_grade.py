@@ -9,7 +9,7 @@ import pytest
 import agent.events as ev
 from agent.session import Session
 from agent.state import Candidate, Grade
-from agent.steps.grade import grade, grade_by_model, grade_by_reader, overall
+from agent.steps.grade import grade, grade_by_model, grade_by_reader
 from tests.agent.made import candidate, only, scripted, state, step
 from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted
@@ -18,19 +18,6 @@ _QUESTION = "How many people did Orlavane employ in 2024?"
 _GOLD = candidate(1, "Orlavane employed 3,940 people at the end of 2024.", score=0.97)
 _NEAR = candidate(2, "Orlavane closed a plant in Ohio.", score=0.2)
 _OFF = candidate(3, "Lunch is served at noon.", score=0.001)
-
-
-@pytest.mark.parametrize(
-    ("grades", "together"),
-    [
-        ([], "incorrect"),
-        (["incorrect", "incorrect"], "incorrect"),
-        (["incorrect", "ambiguous"], "ambiguous"),
-        (["incorrect", "ambiguous", "correct"], "correct"),
-    ],
-)
-def test_overall_is_crags_action(grades: list[Grade], together: Grade) -> None:
-    assert overall(grades) == together
 
 
 @pytest.mark.parametrize(
@@ -93,10 +80,8 @@ def test_one_correct_passage_is_enough(make: Make, events: Events) -> None:
 def test_the_better_graded_comes_first_and_one_far_behind_is_not_kept(make: Make) -> None:
     deps = make([(_QUESTION, {"A": "incorrect", "B": "ambiguous"})], profile_name="seed")
     update = grade(state(**_before(_GOLD, _OFF)), deps)
-    assert [(c["passage_id"], c["grade"]) for c in update["candidates"]] == [
-        (3, "ambiguous"),
-        (1, "incorrect"),
-    ]
+    graded = [(c["passage_id"], c["grade"]) for c in update["candidates"]]
+    assert (graded, update["grade"]) == ([(3, "ambiguous"), (1, "incorrect")], "ambiguous")
     far = candidate(5, "Orlavane is in Ohio.", score=0.06)
     (_, behind) = grade(state(**_before(candidate(4, "x", score=1.0), far)), make())["candidates"]
     assert behind["grade"] == "ambiguous"
