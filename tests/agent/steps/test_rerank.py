@@ -1,15 +1,19 @@
-"""Step ``rerank``: one list from the phrasings, as the reader reads it."""
+"""Step ``rerank``: one list from the phrasings, as the reader reads it; one query through every stage."""
 
 from __future__ import annotations
 
 import pytest
 
 import agent.events as ev
+from agent.retrieval.recall import Recall
 from agent.state import Recalled
+from agent.steps.inspection import RANKED, inspect
 from agent.steps.rerank import POSSIBLE, read, rerank
 from tests.agent.made import candidate, only, span, state, step
 from tests.agent.steps.conftest import Events, Make
-from tests.scripted import WordReader
+from tests.scripted import HashEmbedder, WordReader
+from traces.library import Library
+from traces.records import Scope
 
 QUESTION = "Who supplies ceramic bearings to Orlavane?"
 BEARINGS = candidate(101, "Tolvang makes ceramic bearings for Orlavane.", scores={"vector": 0.4})
@@ -66,3 +70,32 @@ def test_in_another_script_the_keywords_rank_too(question: str, order: list[int]
     found = read(WordReader({question: ("微波炉", 0.95)}), question, passages)
     assert [c["passage_id"] for c in found] == order
     assert found[0]["score"] == (POSSIBLE if order[0] == 1 else 0.95)
+
+
+QUERY = "What halted production at the Brevnes plant of Tolvang Ceramics?"
+
+
+def test_every_ranking_gives_each_passage_its_rank(library: Library, embedder: HashEmbedder) -> None:
+    recall = Recall(library, embedder)
+    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, reader=WordReader())
+    assert staged[0].passage.document == "fire"
+    assert staged[0].ranks.keys() == set(RANKED)
+    for stage in ("vector", "keyword", "fused", "rerank"):
+        ranked = sorted((one for one in staged if stage in one.ranks), key=lambda one: one.ranks[stage])
+        assert [one.ranks[stage] for one in ranked] == list(range(1, len(ranked) + 1))
+        scores = [one.scores[stage] for one in ranked]
+        assert scores == sorted(scores, reverse=True)
+    unknown = next(one for one in staged if one.passage.document == "launch")
+    assert "keyword" not in unknown.ranks, "it shares no word with the query"
+    probabilities = [one.probability for one in staged]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert [staged[0].grade, staged[-1].grade] == ["correct", "incorrect"]
+
+
+def test_only_the_rankings_of_the_strategy_are_there(library: Library, embedder: HashEmbedder) -> None:
+    recall = Recall(library, embedder)
+    words = inspect(QUERY, "keyword", Scope(), recall=recall, reader=WordReader())
+    assert {one.passage.document for one in words} == {"fire", "annual-report"}
+    assert set(words[0].ranks) == {"vector", "keyword", "rerank"}
+    near = inspect(QUERY, "vector", Scope(), recall=recall, reader=WordReader(), limit=2)
+    assert [set(one.ranks) for one in near] == [{"vector", "rerank"}] * 2

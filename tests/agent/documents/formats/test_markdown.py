@@ -68,13 +68,8 @@ def test_blocks() -> None:
     assert first.header == (("Name", "Amount"),)
     assert first.rows == (("a", "1,000"), ("b", "2 3"))
     assert second.rows == (("x", "5"),)
-
-
-def test_nothing_is_lost_or_doubled() -> None:
-    document = parse("a.md", PAGE)
     chunks = chunk(document)
-    assert coverage(document, chunks) == 1.0
-    assert doubled_sentences(document, chunks) == []
+    assert (coverage(document, chunks), doubled_sentences(document, chunks)) == (1.0, [])
     assert "tags" not in document.visible_text
 
 
