@@ -180,6 +180,12 @@ def open_parts(settings: Settings) -> dict[str, Any]:
     }
 
 
+def run_parts(parts: dict[str, Any], store: Store, settings: Settings) -> dict[str, Any]:
+    """The ``parts`` of a run with its store, the web and the learned policy."""
+    web = open_web(settings, store, parts["embedder"])
+    return {**parts, "store": store, "web": web, "learned": open_learned()}
+
+
 def warm_up(*models: object) -> None:
     """Load those of the models that load at their first use."""
     from models.llama_cpp import LlamaCppChat

@@ -68,6 +68,7 @@ RunId = Annotated[
     str,
     typer.Argument(metavar="RUN", help="The beginning of its id, or last.", autocompletion=completion.runs),
 ]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

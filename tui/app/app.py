@@ -95,7 +95,6 @@ class DeepthinkApp(App[int]):
     """The app; one screen is shown at a time.
 
     Args:
-        engine: Models and store; by default those of the settings.
         look: Theme, motion and keys; by default those of the settings.
         prepare: Whether to load the models once the first frame is drawn.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
@@ -118,7 +117,6 @@ class DeepthinkApp(App[int]):
 
     def __init__(
         self,
-        engine: Engine | None = None,
         look: Appearance | None = None,
         *,
         prepare: bool = True,
@@ -127,8 +125,7 @@ class DeepthinkApp(App[int]):
     ) -> None:
         super().__init__()
         self.picture_widget = picture_widget
-        self.engine = engine or Engine()
-        self.engine.tell = self.post_message
+        self.engine = Engine(self.post_message)
         self.failures: list[Failed] = []
         self.interrupted_runs: list[str] = []  # ids of runs in progress when the app ended
         self.keys: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -19,7 +19,10 @@ from textual.widgets._footer import FooterKey
 
 from tui.app.engine import EngineState
 from tui.app.keys import ACTIONS, modes
-from tui.app.offers import Deepthink, ask_screen, deepthink
+from tui.app.offers import ask_screen, deepthink
+
+if TYPE_CHECKING:
+    from tui.app.app import DeepthinkApp
 
 _STATE_SIGNS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
 
@@ -161,8 +164,7 @@ class DeepScreen(Screen[None]):
         """Read the store again, where nothing else does: settings, collections or runs have changed."""
 
     @property
-    def deepthink(self) -> Deepthink:
-        """What the app offers."""
+    def deepthink(self) -> DeepthinkApp:
         return deepthink(self)
 
     def tell_ask(self) -> None:

@@ -9,12 +9,14 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from traces.errors import DeepthinkError
 from tui.app.base import KeyLine
 from tui.app.keys import ACTIONS_BY_ID, bindings
+from tui.app.offers import deepthink
 from tui.app.work import Failed
 
 _WAYS_OUT: Final[Mapping[str, str]] = {
@@ -59,9 +61,15 @@ def in_the_app(error: DeepthinkError, keys: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", named, text)
 
 
-def failure_text(error: DeepthinkError, keys: Mapping[str, str], hint: str = "") -> Content:
-    """Title, message, way out and a ``hint``, for a screen that has nothing else to show."""
-    lines = filter(None, (error.message, in_the_app(error, keys), f"\n{hint}" if hint else ""))
+def way_out(node: DOMNode, error: DeepthinkError) -> str:
+    """The error's way out, as in `in_the_app`."""
+    return in_the_app(error, deepthink(node).keys)
+
+
+def failure_text(node: DOMNode, error: DeepthinkError, again: str = "") -> Content:
+    """Title, message, way out and the action ``again``, for a screen that has nothing else to show."""
+    hint = f"\n{deepthink(node).key_for(again)} tries again." if again else ""
+    lines = filter(None, (error.message, way_out(node, error), hint))
     return Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", "\n".join(lines))
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
-from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
 from tui.app.base import KeyLine
 from tui.app.keys import ACTIONS, ACTIONS_BY_ID, bindings
-from tui.app.lists import facts
+from tui.app.lists import Drawn, DrawnText, facts
 
 _PLACES: Final[Mapping[str, str]] = {
     "app": "Everywhere",
@@ -76,30 +75,22 @@ class HelpScreen(ModalScreen[None]):
                     yield Markdown(text)
                 for title, rows in self._groups.items():
                     yield Static(title, classes="title", markup=False)
-                    yield _Keys(rows)
+                    yield _keys(rows)
                 yield Markdown(_REMAP)
                 yield Markdown(_PLAIN)
                 for title, rows in self._others.items():
                     yield Static(f"Elsewhere: {title}", classes="elsewhere", markup=False)
-                    yield _Keys(rows)
+                    yield _keys(rows)
             yield KeyLine()
 
 
-class _Keys(Widget):
-    """Keys, what each does, and its name, wrapped to the width."""
+def _keys(rows: Sequence[_Row]) -> DrawnText:
+    """Keys, what each does, and its name."""
+    return DrawnText(Drawn(partial(_draw_keys, rows)), classes="keys")
 
-    def __init__(self, rows: Sequence[_Row]) -> None:
-        super().__init__(classes="keys")
-        self._rows = rows
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width))
-
-    def render(self) -> Content:
-        return Content("\n").join(self._lines(self.content_size.width))
-
-    def _lines(self, width: int) -> list[Content]:
-        return facts(self._rows, width, _KEY, "bold $accent")
+def _draw_keys(rows: Sequence[_Row], width: int) -> Content:
+    return Content("\n").join(facts(rows, width, _KEY, "bold $accent"))
 
 
 def _groups(screen: Screen[object]) -> tuple[dict[str, list[_Row]], dict[str, list[_Row]]]:

@@ -1,9 +1,10 @@
-"""What several screens use: facts in two columns, hanging lines, lists, sheets of lines."""
+"""What several screens use: text drawn for its width, facts in two columns, lists, sheets of lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from textwrap import wrap
 from typing import ClassVar
@@ -14,8 +15,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.events import Resize
+from textual.css.styles import RulesMap
 from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -23,6 +28,41 @@ from tui.terminal import one_line, padded
 
 QUIET = "$foreground 65%"
 _NARROWEST = 12
+
+
+class Drawn(Visual):
+    """Content that a function draws for the width at hand, and again for another one."""
+
+    def __init__(self, draw: Callable[[int], Content]) -> None:
+        self._draw = draw
+        self._width = 80  # until it is known
+        self._content: Content | None = None
+
+    def __str__(self) -> str:
+        return self._at(self._width).plain
+
+    def _at(self, width: int) -> Content:
+        if self._content is None or width != self._width:
+            self._width, self._content = width, self._draw(width)
+        return self._content
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        return self._at(width).render_strips(width, height, style, options)
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        return self._at(width).get_height(rules, width)
+
+
+class DrawnText(Static):
+    """A `Drawn` text, which can be selected."""
+
+    def get_selection(self, selection: Selection) -> tuple[str, str]:
+        return selection.extract(str(self.content)), "\n"
 
 
 def facts(
@@ -68,69 +108,45 @@ def gauge(share: float, width: int) -> Content:
 
 
 _NARROWEST_TEXT = 16
-_PADDING = 2  # cells beside the entries of a list
 
 
-class FittedList(OptionList):
-    """A list that draws its entries for its width, and again before the first frame of another width."""
+def hanging(lead: str, text: str, width: int) -> Content:
+    """``lead`` and ``text``, wrapped to ``width`` cells; further lines are indented by the lead."""
+    indent = cell_len(lead)
+    lines = folded(text, max(width - indent, _NARROWEST_TEXT)) or [""]
+    return Content(f"\n{' ' * indent}".join([f"{lead}{lines[0]}", *lines[1:]]))
 
-    _fitted = -1  # the width for which it was drawn last
+
+class RowList(OptionList):
+    """A list whose rows are `Drawn`.
+
+    It has a minimum width, because Textual cannot draw a row without cells.
+    """
+
+    DEFAULT_CSS = """
+    RowList { min-width: 8; }
+    RowList > .option-list--option { padding: 0 2 0 0; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's
+        super().__init__(id=id, classes=classes, markup=False)
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
         is_new = super()._size_updated(size, virtual_size, container_size, layout)
-        # A Resize event would come after the frame in which the width is new.
-        if size and self.scrollable_content_region.width != self._fitted:
-            self._fitted = self.scrollable_content_region.width
-            self.redraw()
+        if is_new:  # a Resize event would come after the frame in which the width is new
+            self._clear_caches()
         return is_new
 
-    def redraw(self) -> None:
-        """Draw every entry for the current width; there may be none yet."""
-        raise NotImplementedError
-
-
-class HangingList(FittedList):
-    """A list whose entries are wrapped by `hanging`.
-
-    It has a minimum width, because Textual cannot draw an entry without cells.
-    """
-
-    DEFAULT_CSS = "HangingList { min-width: 8; }"
-
-    def __init__(self, *, classes: str | None = None) -> None:
-        super().__init__(markup=False, classes=classes)
-        self.width = 0
-        """Cells of an entry, as last drawn."""
-
-    def redraw(self) -> None:
-        self.width = self.scrollable_content_region.width - _PADDING
-        self.draw()
-
-    def draw(self) -> None:
-        """Draw the entries, wrapped to `width`; there may be none yet."""
-        raise NotImplementedError
-
     def put(self, options: Iterable[Option]) -> None:
-        """Replace the entries; the cursor stays where it is."""
+        """Replace the rows; the cursor stays where it is."""
         cursor = self.highlighted
         self.set_options(options)
         self.highlighted = cursor if cursor is not None and cursor < self.option_count else None
 
 
-def hanging(lead: str, text: str, width: int) -> str:
-    """``lead`` and ``text``, wrapped to ``width`` cells; further lines are indented by the lead.
-
-    ``width`` is 0 in a list that is not laid out yet; it is drawn again later.
-    """
-    indent = cell_len(lead)
-    lines = folded(text, max(width - indent, _NARROWEST_TEXT)) or [""]
-    return f"\n{' ' * indent}".join([f"{lead}{lines[0]}", *lines[1:]])
-
-
 MARK = "▸ "
-_ROW_PADDING = 1  # cells beside the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +163,7 @@ def heading(title: str, *, first: bool) -> Line:
     return Line("", lambda _width: content if first else Content("\n") + content)
 
 
-class MarkedList(FittedList, inherit_bindings=False):
+class MarkedList(RowList, inherit_bindings=False):
     """Rows with a mark at the cursor; the keys to the left and right are those of its surroundings."""
 
     BINDINGS: ClassVar[list[BindingType]] = OptionList.BINDINGS
@@ -156,6 +172,7 @@ class MarkedList(FittedList, inherit_bindings=False):
         height: auto; border: none; padding: 0 0 0 1; background: $background; overflow-x: hidden;
     }
     MarkedList:focus { border: none; background-tint: $background 0%; }
+    MarkedList > .option-list--option { padding: 0 1 0 0; }
     MarkedList > .option-list--option-highlighted, MarkedList:focus > .option-list--option-highlighted {
         background: $background; color: $foreground; text-style: none;
     }
@@ -166,7 +183,7 @@ class MarkedList(FittedList, inherit_bindings=False):
     NARROWEST: ClassVar[int] = 40  # cells for which a row is drawn
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id, markup=False)
+        super().__init__(id=id)
         self._entries: Sequence[Line] = ()
         self._marked_row: int | None = None
 
@@ -183,36 +200,23 @@ class MarkedList(FittedList, inherit_bindings=False):
         self._entries = lines
         self._marked_row = cursor if cursor is not None else next(iter(rows.values()), None)
         self.set_options(
-            Option(self._draw_line(index), id=line.id or None, disabled=not line.id)
+            Option(self._drawn(index), id=line.id or None, disabled=not line.id)
             for index, line in enumerate(lines)
         )
         self.highlighted = self._marked_row
 
-    def go_to(self, name: str) -> None:
-        """Put the cursor on a row, if it is there."""
-        index = next((index for index, line in enumerate(self._entries) if line.id == name), None)
-        if index is not None:
-            self.highlighted = index
-
-    def redraw(self) -> None:
-        self._redraw(range(len(self._entries)))
-
     @on(OptionList.OptionHighlighted)
     def _move_mark(self) -> None:
         previous, self._marked_row = self._marked_row, self.highlighted
-        self._redraw(
-            index
-            for index in (previous, self._marked_row)
-            if index is not None and index < len(self._entries)
-        )
+        for index in (previous, self._marked_row):
+            if index is not None and index < len(self._entries):
+                self.replace_option_prompt_at_index(index, self._drawn(index))
 
-    def _redraw(self, indexes: Iterable[int]) -> None:
-        for index in indexes:
-            self.replace_option_prompt_at_index(index, self._draw_line(index))
+    def _drawn(self, index: int) -> Drawn:
+        return Drawn(partial(self._draw_row, index))
 
-    def _draw_line(self, index: int) -> Content:
-        line = self._entries[index]
-        width = max(self.scrollable_content_region.width - _ROW_PADDING, self.NARROWEST)
+    def _draw_row(self, index: int, width: int) -> Content:
+        line, width = self._entries[index], max(width, self.NARROWEST)
         if not line.id:
             return line.draw(width)
         mark = (MARK, "bold $accent") if index == self._marked_row else "  "
@@ -251,22 +255,23 @@ class Sheet(VerticalScroll):
     NARROWEST: ClassVar[int] = 40  # cells for which the lines are drawn
 
     def compose(self) -> ComposeResult:
-        yield Static(markup=False)
+        yield DrawnText(Drawn(self._draw))
 
-    @on(Resize)
     def redraw(self) -> None:
         """Draw the lines."""
         if self.is_mounted:
-            width = max(self.scrollable_content_region.width, self.NARROWEST)
-            self.query_one(Static).update(Content("\n").join(self.lines(width)))
+            self.query_one(DrawnText).update(Drawn(self._draw))
 
     def lines(self, width: int) -> Iterable[Content]:
         """What to show, in lines of at most ``width`` cells."""
         raise NotImplementedError
 
+    def _draw(self, width: int) -> Content:
+        return Content("\n").join(self.lines(max(width, self.NARROWEST)))
 
-class Offers(HangingList):
-    """Rows under an answer; the cursor starts on the first once the list has the focus."""
+
+class Offers(RowList):
+    """Rows under an answer, hidden without any; the cursor starts on the first with the focus."""
 
     DEFAULT_CSS = """
     Offers { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
@@ -278,11 +283,9 @@ class Offers(HangingList):
     def __init__(self) -> None:
         super().__init__(classes="hidden")
 
-    def draw(self) -> None:
-        self.put(self.rows())
-
-    def rows(self) -> Iterable[Option]:
-        raise NotImplementedError
+    def put(self, options: Iterable[Option]) -> None:
+        super().put(options)
+        self.set_class(not self.option_count, "hidden")
 
     def on_focus(self) -> None:
         if self.highlighted is None and self.option_count:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from textual import on
 from textual.actions import parse
-from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -20,7 +19,7 @@ from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from tui.app.keys import ACTIONS_BY_ID, Action, modes
-from tui.app.offers import Deepthink, deepthink
+from tui.app.offers import deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
 from tui.run.words import status
@@ -29,6 +28,7 @@ from tui.terminal import one_line
 if TYPE_CHECKING:
     from traces.records import Document
     from traces.runs import Session
+    from tui.app.app import DeepthinkApp
     from tui.app.base import DeepScreen
     from tui.ask.screen import AskScreen
     from tui.library.screen import LibraryScreen
@@ -98,7 +98,7 @@ class Actions(Provider):
                     yield Hit(weight * score, matcher.highlight(name), run, help=help_text)
 
     def _actions_here(self) -> Iterator[_Offer]:
-        app = self.app
+        app = deepthink(self.screen)
         for action, owner, key in possible(self.screen):
             run = partial(app.run_action, action.does, owner)
             yield f"{action.label}  {key}".strip(), action.help, action.help, run
@@ -109,20 +109,18 @@ class Actions(Provider):
 
     def _actions_elsewhere(self) -> Iterator[_Offer]:
         places_here = getattr(self.screen, "PLACES", ())
-        openings = {mode: action.label for mode, action in modes()}
+        app, openings = deepthink(self.screen), {mode: action.label for mode, action in modes()}
         for action in ACTIONS_BY_ID.values():
             mode = _MODES.get(action.place, action.place)
             if mode in openings and action.place not in places_here:
-                key = deepthink(self.app).key_for(action.id)
-                name = f"{openings[mode]}: {action.label}  {key}".strip()
-                run = partial(go, self.app, mode, action)
+                name = f"{openings[mode]}: {action.label}  {app.key_for(action.id)}".strip()
+                run = partial(go, app, mode, action)
                 yield name, action.help, f"{action.help} {action.id}", run
 
 
-def go(app: App[Any], mode: str, action: Action) -> None:
+def go(app: DeepthinkApp, mode: str, action: Action) -> None:
     """Go to a screen and perform the action, or name its key if it needs a selection first."""
-    offers = deepthink(app)
-    offers.action_mode(mode)
+    app.action_mode(mode)
     screen = cast("DeepScreen", app.screen)
 
     async def act() -> None:
@@ -131,7 +129,7 @@ def go(app: App[Any], mode: str, action: Action) -> None:
         if action.id in _AT_ONCE and owner is not None:
             await app.run_action(action.does, owner)
         else:
-            key = offers.key_for(action.id)
+            key = app.key_for(action.id)
             app.notify(f"{key}: {action.help}" if key else action.help, markup=False)
 
     screen.call_after_refresh(act)
@@ -161,14 +159,14 @@ def possible(screen: Screen[Any]) -> Iterator[tuple[Action, DOMNode, str]]:
                 yield action, owner, ""
 
 
-def take_theme(app: App[Any], name: str) -> None:
+def take_theme(app: DeepthinkApp, name: str) -> None:
     """Change to a theme at once, and save it in the settings in the background."""
 
     def store() -> None:
         from tui.settings.settings import put
 
         put("app.theme", name)
-        deepthink(app).engine.reload()
+        app.engine.reload()
 
     app.theme = TEXTUAL[name]
     in_background(app, store, group="theme")
@@ -209,13 +207,9 @@ class Stored(Provider):
         from traces.library import Library
         from traces.runs import Sessions
 
-        store = self._app.engine.store
+        store = deepthink(self.screen).engine.store
         with store.connect():
             return Library(store).documents(), Sessions(store).recent(_SESSIONS)
-
-    @property
-    def _app(self) -> Deepthink:
-        return deepthink(self.screen)
 
     async def search(self, query: str) -> Hits:
         """The documents, conversations and runs that contain the words."""
@@ -233,7 +227,7 @@ class Stored(Provider):
             text = f"{session.runs} question{'s' * (session.runs != 1)} · {short_time(session.latest)}"
             name = session.name or session.first
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))
-        find = partial(Runs(self._app.engine.store).search, query, limit=_MAX_HITS)
+        find = partial(Runs(deepthink(self.screen).engine.store).search, query, limit=_MAX_HITS)
         for run in await asyncio.to_thread(find):
             text = f"{status(run, partial=run.partial)} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
@@ -241,15 +235,15 @@ class Stored(Provider):
     def _open_run(self, run_id: str) -> None:
         from tui.runs.replay import ReplayScreen
 
-        self._app.action_mode("runs")
+        deepthink(self.screen).action_mode("runs")
         self.app.push_screen(ReplayScreen(run_id))
 
     def _open_session(self, session_id: str) -> None:
-        self._app.action_mode("ask")
+        deepthink(self.screen).action_mode("ask")
         cast("AskScreen", self.app.screen).go_to_session(session_id)
 
     def _open_document(self, document_id: int) -> None:
-        self._app.action_mode("library")
+        deepthink(self.screen).action_mode("library")
         screen = cast("LibraryScreen", self.app.screen)
         screen.call_after_refresh(screen.open_document, document_id)  # it may be shown for the first time
 

@@ -36,7 +36,7 @@ def in_background(
     work: Callable[[], T],
     then: Callable[[T], object] | None = None,
     *,
-    group: str = "default",
+    group: str,
     exclusive: bool = False,
 ) -> Worker[None]:
     """Run ``work`` in a thread; it must not touch a widget.

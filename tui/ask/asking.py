@@ -20,7 +20,7 @@ from traces.records import ALL_COLLECTIONS
 from traces.runs import Run, Runs, Sessions, SeveralSessions, UnknownSession
 from tui import failures
 from tui.ask.terminal import AskOptions, Form, conclude, follow, is_interactive
-from tui.assemble import OLLAMA, OPENAI, open_learned, open_parts, open_store, open_web, warm_up
+from tui.assemble import OLLAMA, OPENAI, open_parts, open_store, run_parts, warm_up
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed_few
 from tui.options import collections_of
@@ -134,12 +134,10 @@ def resume(run_id: str, settings: Settings, form: Form = "auto", approve: Approv
 def _answer(begin: Callable[..., Generator[ev.Event]], settings: Settings, form: Form) -> int:
     """Call ``begin`` with the models, the store and the web, show its events, and return the exit code."""
     store, parts = open_store(), open_parts(settings)
-    embedder = parts["embedder"]
     with closing(parts["chat"]):
-        embed_few(store, embedder)
-        parts |= {"store": store, "web": open_web(settings, store, embedder), "learned": open_learned()}
-        load = partial(_warm_up, embedder, parts["reader"])
-        fold = follow(store, form, partial(begin, **parts), warm_up=load)
+        embed_few(store, parts["embedder"])
+        load = partial(_warm_up, parts["embedder"], parts["reader"])
+        fold = follow(store, form, partial(begin, **run_parts(parts, store, settings)), warm_up=load)
     return conclude(fold, store, form)
 
 

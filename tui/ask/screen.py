@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from traces.records import ALL_COLLECTIONS
 from tui.app.base import DeepScreen
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.find import FindBar
 from tui.app.keys import bindings
 from tui.app.work import Failed, Job, in_background
@@ -137,7 +137,6 @@ Every `[n]` of the answer opens its passage.
         meters.collections = self.collection_names
         if self.live is None:  # else it shows what is searched just now
             meters.searched = beginning.scope
-        meters.redraw()
         self._beginning = beginning
         self._introduce()
         if self.live is None:
@@ -200,7 +199,7 @@ Every `[n]` of the answer opens its passage.
             self.query_one(Prompt).take_back(self._early_question)
             self._early_question = ""
             error = message.error
-            text = f"✗ {error.title}: {error.message}\n\n{in_the_app(error, self.deepthink.keys)}"
+            text = f"✗ {error.title}: {error.message}\n\n{way_out(self, error)}"
             self.query_one(Conversation).introduce(Content(text))
 
     # --- asking ---------------------------------------------------------------------------------
@@ -317,8 +316,7 @@ Every `[n]` of the answer opens its passage.
         cancelled = failure is not None and failure.error.kind == "cancelled"
         if failure is not None and not (cancelled and self.fold.over):
             error, fold = failure.error, self.fold
-            way_out = in_the_app(error, self.deepthink.keys)
-            text = f"{error.title}: {error.message} {way_out}"
+            text = f"{error.title}: {error.message} {way_out(self, error)}"
             fold.failure = "Cancelled before anything was done." if cancelled else text
             fold.unanswered = None
             self.draw_all()
@@ -380,14 +378,12 @@ Every `[n]` of the answer opens its passage.
 
     def action_teach(self) -> None:
         super().action_teach()
-        meters = self.query_one(Meters)
-        meters.teaching = self.teaching
-        meters.redraw()
+        self.query_one(Meters).teaching = self.teaching
 
     def _show_paused(self) -> None:
         """Label the action Pause or Resume at once, although the run pauses only after this step."""
         if self.live is not None:
-            self.query_one(RunBar).show_paused(self.live.steering.paused)
+            self.query_one(RunBar).paused = self.live.steering.paused
 
     # --- sessions -------------------------------------------------------------------------------
 

@@ -366,9 +366,9 @@ class _Server:
         from tui.ask.asking import request_of
 
         store = Store(store_file(), on_wait=lambda message: lines.send({"warning": message}))
-        steering, embedder = Steering(), self._parts["embedder"]
+        steering = Steering()
         try:
-            embedded, total = Library(store).embedded(embedder.name)
+            embedded, total = Library(store).embedded(self._parts["embedder"].name)
             if embedded < total:  # the command line embeds the rest, and shows its progress
                 lines.send({"no": "library"})
                 return
@@ -378,12 +378,7 @@ class _Server:
             )
             lines.send({"yes": True})
             threading.Thread(target=_steer, args=(lines, steering), daemon=True).start()
-            parts = {
-                **self._parts,
-                "store": store,
-                "web": assemble.open_web(settings, store, embedder),
-                "learned": assemble.open_learned(),
-            }
+            parts = assemble.run_parts(self._parts, store, settings)
             with closing(agent_run.run(request, steering=steering, **parts)) as events:
                 for event in events:
                     lines.send({"event": event.kind, "payload": event.payload()})

@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui.app.base import KeyLine
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job, in_background
@@ -233,8 +233,8 @@ stays.
     def _show_failure(self, message: Failed) -> None:
         """Show the failure here as well; the app shows it too."""
         self._busy = ""
-        way_out = in_the_app(message.error, deepthink(self).keys)
-        self._trouble = f"✗ {message.error.title}: {message.error.message}\n  {way_out}".rstrip()
+        error = message.error
+        self._trouble = f"✗ {error.title}: {error.message}\n  {way_out(self, error)}".rstrip()
         self._redraw()
 
     # --- work ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from traces.runs import DecisionRow, Label, Labels, Ratings, Run, Runs
 from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.options import AsJson, RunId, is_alone
+from tui.options import AsJson, Limit, RunId, is_alone
 from tui.run.fold import status_key
 from tui.run.words import local_time, status
 from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
@@ -55,7 +55,7 @@ def traces(
 @app.command("list")
 def list_traces(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the runs that decided something, newest first."""

@@ -353,8 +353,7 @@ would have done.
     def _show_failure(self, message: Failed) -> None:
         if not self._shown_id:  # the app shows later failures, and the run stays on the screen
             self._stored_runs = None
-            hint = f"{deepthink(self).key_for('learn.reload')} reads again."
-            self._show_message(failure_text(message.error, deepthink(self).keys, hint))
+            self._show_message(failure_text(self, message.error, "learn.reload"))
 
     def _show_fold(self, fold: RunFold, run: Run | None) -> None:
         self._fold, self._run = fold, run

@@ -243,10 +243,9 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._policy_state is None:  # the app shows later failures, and the screen stays as it is
-            hint = f"{self.deepthink.key_for('learn.reload')} reads again."
             message.is_shown = True
             self._tell_purpose(Content.styled(f"✗ {message.error.title}", "$error"))
-            text = failure_text(message.error, self.deepthink.keys, hint)
+            text = failure_text(self, message.error, "learn.reload")
             self.query_one(PoliciesPane).show_instead(text)
 
     # --- what is shown ---------------------------------------------------------------------------

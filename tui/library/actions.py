@@ -245,8 +245,6 @@ def completions(text: str) -> list[str]:
 
 
 _FEW: Final = 32  # passages; takes about as long as loading the model
-LEFT_OUT = " Its file is excluded from the followed folder, so it stays removed."
-"""Shown when a removed document is in a followed folder."""
 
 
 def as_json_object(hit: Hit) -> dict[str, object]:
@@ -317,6 +315,18 @@ def vectors_by(library: Library) -> str:
         return "no model yet"
     done, total = library.embedded(embedder)
     return embedder if done == total else f"{embedder}, {done:,} of {total:,} passages so far"
+
+
+def remove(store: Store, item: Collection | Document) -> str:
+    """Remove a document or a whole collection; returns what follows from that, "" if nothing."""
+    from agent.documents.following import forget
+
+    if isinstance(item, Document):
+        in_folder = " Its file is excluded from the followed folder, so it stays removed."
+        return in_folder if forget(store, item) else ""
+    paths = ", ".join(folder.path for folder in Folders(store).followed(item.name))
+    Library(store).remove_collection(item.name)
+    return f" No longer followed: {paths}." if paths else ""
 
 
 def change_detail(change: Change) -> str:

@@ -13,7 +13,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from agent.documents.following import forget
 from agent.documents.following import sync as sync_folders
 from agent.documents.reading import FORMATS
 from agent.documents.sources import is_folder
@@ -357,13 +356,7 @@ def remove(
         else f"{collection} ({counted(shelf.documents, 'document')})"
     )
     confirm(f"Remove {target}? The files stay where they are.", yes)
-    if document is not None:
-        note = actions.LEFT_OUT if forget(store, document) else ""
-    else:
-        paths = ", ".join(folder.path for folder in Folders(store).followed(collection))
-        library.remove_collection(collection)
-        note = f" No longer followed: {paths}." if paths else ""
-    typer.echo(clean(f"Removed {target}.{note}"))
+    typer.echo(clean(f"Removed {target}.{actions.remove(store, document or shelf)}"))
 
 
 def _document_table(library: Library, documents: list[Document]) -> Table:

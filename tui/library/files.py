@@ -25,7 +25,7 @@ from agent.documents.sources import why_skipped
 from traces.library import Library
 from traces.paths import existing_path
 from tui.app.base import KeyLine
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
@@ -311,8 +311,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     def _show_failure(self, message: Failed) -> None:
         if self._settings is not None:  # else the app shows that they could not be read
             message.stop()
-            way_out = in_the_app(message.error, deepthink(self).keys)
-            self._tell(f"{message.error.message} {way_out}", is_error=True)
+            self._tell(f"{message.error.message} {way_out(self, message.error)}", is_error=True)
 
     def _selected_paths(self) -> tuple[str, list[Path], Path | None]:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)

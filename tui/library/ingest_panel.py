@@ -14,9 +14,8 @@ from textual.message import Message
 from textual.timer import Timer
 
 from models.protocols import GenerationCancelled
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.lists import QUIET, Sheet, gauge
-from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
 from tui.library.actions import Intake, read_in, read_samples
 from tui.library.ingesting import IngestFold, is_low, share
@@ -165,7 +164,7 @@ the others; it is listed with what to do about it. You can go to any other scree
         self._take(message.job)
         if message.failure is not None:
             error = message.failure.error
-            self._failure = f"{error.message} {in_the_app(error, deepthink(self).keys)}"
+            self._failure = f"{error.message} {way_out(self, error)}"
             self.post_message(message.failure)  # the app shows it too
         self.running = False
         self.redraw()
@@ -194,8 +193,8 @@ the others; it is listed with what to do about it. You can go to any other scree
             notes.append((f"✗ {one_line(self._failure)}", "$error"))
         for failure in fold.failed[-_MAX_NAMED:]:
             notes.append((f"✗ {one_line(failure.name, 60)}: {one_line(failure.error.message)}", "$error"))
-            if way_out := in_the_app(failure.error, deepthink(self).keys):
-                notes.append((f"  {one_line(way_out)}", QUIET))
+            if advice := way_out(self, failure.error):
+                notes.append((f"  {one_line(advice)}", QUIET))
         for file in [file for file in fold.news if file.outcome != "removed"][-_MAX_NAMED:]:
             low = [f"coverage {share(file.coverage)}"] if is_low(file.coverage) else []
             for notice in (*low, *file.notices):

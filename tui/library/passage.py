@@ -273,7 +273,7 @@ sentence is between “ and ”.
     class Moved(Message):
         """Another passage became current."""
 
-    def __init__(self, label: str = "", quote: str = "") -> None:
+    def __init__(self, label: str, quote: str) -> None:
         super().__init__()
         self._label = label
         self._quote = quote
@@ -484,15 +484,16 @@ class PassageScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         label = f"cited as [{self._number}]" if self._number else "the passage"
+        text = DocumentText(label, self._quote)
         with Vertical(id="passage"):
             yield Static("…", id="heading", classes="title", markup=False)
             yield Static(id="place", markup=False)
             yield Static(id="gone", markup=False)
             with Horizontal():
-                yield DocumentText(label, self._quote)
+                yield text
                 if widget := deepthink(self).picture_widget:
                     yield PagePicture(widget)
-            yield FindBar(self._find, 1, "Words to find in the document")
+            yield FindBar(text.find, 1, "Words to find in the document")
             yield KeyLine()
 
     def on_mount(self) -> None:
@@ -550,9 +551,6 @@ class PassageScreen(ModalScreen[None]):
         self.query_one("#place", Static).update(place)
         for picture in self.query(PagePicture):
             picture.show(document, passage.page)
-
-    def _find(self, words: str, direction: int) -> tuple[int, int]:
-        return self.query_one(DocumentText).find(words, direction)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While words to find are typed, letters belong to them."""

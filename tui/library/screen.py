@@ -18,21 +18,23 @@ from traces.library import Library
 from traces.paths import expanded_path
 from traces.records import Collection, Document, Passage
 from tui.app.base import DeepScreen
+from tui.app.confirm import ConfirmScreen
 from tui.app.engine import EngineState
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import Notice
 from tui.app.work import Failed, in_background
 from tui.library.actions import (
-    LEFT_OUT,
     Intake,
     intake,
+    remove,
     reread_intake,
     split_paths,
     summary,
     unread_files,
     vectors_by,
 )
+from tui.library.files import FilesScreen
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.search_panel import SearchPanel
 from tui.library.shelves import ChangesScreen, DescribeScreen, Details, Shelves
@@ -151,8 +153,7 @@ class LibraryScreen(DeepScreen):
     def _show_failure(self, message: Failed) -> None:
         if self._collections is None:  # with a library on the screen, the app's message is enough
             self.query_one("#shelves").add_class("-empty")
-            hint = f"{self.deepthink.key_for('library.refresh')} tries again."
-            self.query_one(Details).show_text(failure_text(message.error, self.deepthink.keys, hint))
+            self.query_one(Details).show_text(failure_text(self, message.error, "library.refresh"))
 
     def _outline(self, document: int) -> tuple[list[Passage], str]:
         """The passages of a document, and its language if that is told."""
@@ -189,8 +190,6 @@ class LibraryScreen(DeepScreen):
     # --- reading -----------------------------------------------------------------------------
 
     def action_add(self) -> None:
-        from tui.library.files import FilesScreen
-
         self.app.push_screen(FilesScreen(self._folder, self.query_one(Shelves).collection), self.read)
 
     def read(self, selection: Intake | None) -> None:
@@ -249,8 +248,6 @@ class LibraryScreen(DeepScreen):
     # --- changing ----------------------------------------------------------------------------
 
     def action_remove(self) -> None:
-        from tui.app.confirm import ConfirmScreen
-
         item = self.query_one(Shelves).chosen
         if isinstance(item, Document):
             question = f"Remove {one_line(item.name, 60)} from {one_line(item.collection)}?"
@@ -264,20 +261,15 @@ class LibraryScreen(DeepScreen):
             return
         detail = f"{passages} can no longer be found. The files stay where they are."
 
-        def remove() -> None:
+        def remove_now() -> None:
             if not self._is_being_read(item):  # an ingestion may have begun meanwhile
                 self._start(partial(self._remove, item), self._report_change)
 
-        ConfirmScreen.ask(self, question, detail, "Remove", remove)
+        ConfirmScreen.ask(self, question, detail, "Remove", remove_now)
 
     def _remove(self, item: Collection | Document) -> str:
-        from agent.documents.following import forget
-
-        if isinstance(item, Document):
-            left_out = LEFT_OUT if forget(self.deepthink.engine.store, item) else ""
-            return f"Removed {item.name} from {item.collection}.{left_out}"
-        self._library.remove_collection(item.name)
-        return f"Removed {item.name}."
+        place = f" from {item.collection}" if isinstance(item, Document) else ""
+        return f"Removed {item.name}{place}.{remove(self.deepthink.engine.store, item)}"
 
     def _is_being_read(self, item: Collection | Document) -> bool:
         """Whether the collection is being read, which would undo its removal; warn if so."""

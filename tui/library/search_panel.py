@@ -14,7 +14,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import DataTable, Input, Static
 
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.lists import Notice
 from tui.app.offers import deepthink
@@ -112,8 +112,7 @@ cursor.
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:
-        way_out = in_the_app(message.error, deepthink(self).keys)
-        self._tell(f"✗ {one_line(message.error.message)} {one_line(way_out)}")
+        self._tell(f"✗ {one_line(message.error.message)} {one_line(way_out(self, message.error))}")
 
     def _show(self, query: str, staged: Sequence[Staged]) -> None:
         self._staged = staged

@@ -22,7 +22,7 @@ from traces.folders import Change, Folder, Folders
 from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.app.base import KeyLine
 from tui.app.keys import bindings
-from tui.app.lists import facts
+from tui.app.lists import Drawn, DrawnText, facts
 from tui.app.offers import deepthink
 from tui.app.work import in_background
 from tui.library.actions import change_detail
@@ -226,7 +226,7 @@ class Details(VerticalScroll, can_focus=False):
         self._sheet: tuple[Sequence[Content], Facts, Sequence[str]] = ((), [], ())
 
     def compose(self) -> ComposeResult:
-        yield Static(id="facts", markup=False)
+        yield DrawnText(id="facts")
         yield Static("Sections", id="sections")
         yield Outline()
 
@@ -259,7 +259,7 @@ class Details(VerticalScroll, can_focus=False):
 
     def _show(self, header: Sequence[Content], rows: Facts, notices: Sequence[str] = ()) -> None:
         self._sheet = (header, rows, notices)
-        self.on_resize()
+        self._draw()
         self.scroll_home(animate=False)
         self.show_sections(())
 
@@ -267,16 +267,18 @@ class Details(VerticalScroll, can_focus=False):
         """Add a fact of the document that is shown."""
         header, rows, notices = self._sheet
         self._sheet = (header, [*rows, (label, value)], notices)
-        self.on_resize()
+        self._draw()
 
-    def on_resize(self) -> None:
-        """Wrap the facts to the present width."""
+    def _draw(self) -> None:
         header, rows, notices = self._sheet
-        sheet = self.query_one("#facts", Static)
-        lines = [*header, *([Content("")] if rows else [])]
-        lines += facts(rows, max(sheet.content_size.width, _LABEL + 16), _LABEL)
-        lines += [Content.styled(f"! {one_line(notice)}", "$warning") for notice in notices]
-        sheet.update(Content("\n").join(lines))
+
+        def draw(width: int) -> Content:
+            lines = [*header, *([Content("")] if rows else [])]
+            lines += facts(rows, max(width, _LABEL + 16), _LABEL)
+            lines += [Content.styled(f"! {one_line(notice)}", "$warning") for notice in notices]
+            return Content("\n").join(lines)
+
+        self.query_one(DrawnText).update(Drawn(draw))
 
     def show_sections(self, passages: Sequence[Passage]) -> None:
         """Show a document's sections, or hide them if there are none."""

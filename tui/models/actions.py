@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
-from textual.widgets import Static
 
-from tui.app.lists import gauge
+from tui.app.lists import Drawn, DrawnText, gauge
 from tui.app.work import Job
 from tui.terminal import clean, one_line, size
 
@@ -42,7 +41,7 @@ class PullJob(Job["PullProgress"]):
         yield from ()
 
 
-class PullView(Static):
+class PullView(DrawnText):
     """Name, phase, bar, and the sources that were given up; hidden while nothing is fetched."""
 
     DEFAULT_CSS = """
@@ -51,7 +50,7 @@ class PullView(Static):
     """
 
     def __init__(self) -> None:
-        super().__init__(id="pull", classes="-still", markup=False)
+        super().__init__(id="pull", classes="-still")
         self._progress: PullProgress | None = None
         self._notes: list[str] = []
 
@@ -61,29 +60,29 @@ class PullView(Static):
                 self._notes = [*self._notes, clean(report.given_up)][-_NOTES:]
             self._progress = report
         self.remove_class("-still")
-        self.on_resize()
+        self.update(Drawn(self._draw))
 
     def clear(self) -> None:
         self._progress, self._notes = None, []
         self.add_class("-still")
 
-    def on_resize(self) -> None:
+    def _draw(self, width: int) -> Content:
         progress = self._progress
         if progress is None:
-            return
+            return Content("")
         from tui.models.pulling import PHASES
 
         source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
         head = f"{progress.model}: {PHASES[progress.phase]}{source}"
         notes = [clean(progress.detail)] if progress.phase == "waiting" else self._notes
-        width, share = self.content_size.width, progress.done / max(1, progress.total)
+        share = progress.done / max(1, progress.total)
         words = f" {share:4.0%} of {size(progress.total)}"
         lines = [
             Content(head).stylize("bold", 0, len(progress.model)),
             gauge(share, max(width - len(words), 8)) + words,
             *(Content(f"! {one_line(note, width - 2)}").stylize("$warning") for note in notes),
         ]
-        self.update(Content("\n").join(lines))
+        return Content("\n").join(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from textual.widgets import Input, OptionList, Static
 
 from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.keys import bindings
-from tui.app.lists import Line, Notice, ScreenRows, facts, heading
+from tui.app.lists import Drawn, DrawnText, Line, Notice, ScreenRows, facts, heading
 from tui.app.work import Failed, Job, in_background
 from tui.models.actions import ProbeJob, PullJob, PullView, Unconfirmed, use
 from tui.run.live import a_run_goes_on, load_anew
@@ -122,7 +122,7 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         with Container(id="sides"):
             yield ModelList()
             with VerticalScroll(id="right", can_focus=False):
-                yield Static(id="detail", markup=False)
+                yield DrawnText(id="detail")
                 yield PullView()
                 yield Notice("message")
                 yield Input(
@@ -138,9 +138,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     def on_unmount(self) -> None:
         """Stop the work of this screen, or the app could not end."""
         self.action_stop()
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._draw_detail)
 
     # --- what is possible ------------------------------------------------------------------------
 
@@ -299,8 +296,8 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         """Show the failure here; the app shows it too."""
-        way_out = in_the_app(message.error, self.deepthink.keys)
-        self._set_busy("", f"✗ {message.error.title}: {message.error.message}\n{way_out}".rstrip())
+        error = message.error
+        self._set_busy("", f"✗ {error.title}: {error.message}\n{way_out(self, error)}".rstrip())
 
     # --- doing -----------------------------------------------------------------------------------
 
@@ -325,8 +322,9 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.refresh_bindings()
 
     def _draw_detail(self) -> None:
-        row, view = self.query_one(ModelList).row, self.query_one("#detail", Static)
-        view.update(_detail(row, view.content_size.width) if row is not None else "")
+        row = self.query_one(ModelList).row
+        detail = Drawn(partial(_detail, row)) if row is not None else ""
+        self.query_one("#detail", DrawnText).update(detail)
 
     def _tell(self, message: str) -> None:
         self.query_one(Notice).tell(message)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from agent.decisions.sources import LEARNED
 from policy.serving.card import difference, sections
 from tui.app.base import Pane
-from tui.app.lists import QUIET, Line, ScreenRows, Sheet, facts, titled
+from tui.app.lists import QUIET, Drawn, DrawnText, Line, ScreenRows, Sheet, facts, titled
 from tui.policy import actions
 from tui.policy.actions import PolicyState
 from tui.terminal import clean, moment, one_line, padded
@@ -138,7 +138,7 @@ class PoliciesPane(Pane):
         self._state: PolicyState | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="deciding")
+        yield DrawnText(id="deciding")
         with Container(id="listed"):
             yield Static(_HEAD, id="head")
             yield PolicyRows(id="policy-rows")
@@ -146,7 +146,7 @@ class PoliciesPane(Pane):
 
     def show(self, state: PolicyState) -> None:
         self._state = state
-        self._draw_deciding()
+        self.query_one(DrawnText).update(Drawn(partial(_decider_lines, state)))
         lines = [Line(row.name, partial(_line, row)) for row in state.rows]
         self.query_one(PolicyRows).show(lines, state.active.name if state.active else "")
         self._draw_card()
@@ -160,12 +160,6 @@ class PoliciesPane(Pane):
         """The policy under the cursor."""
         name = self.query_one(PolicyRows).chosen
         return next((row for row in self._state.rows if row.name == name), None) if self._state else None
-
-    @on(events.Resize)
-    def _draw_deciding(self) -> None:
-        if self._state is not None:
-            width = self.screen.size.width - 2
-            self.query_one("#deciding", Static).update(_decider_lines(self._state, width))
 
     @on(OptionList.OptionHighlighted)
     def _show_highlighted(self) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -22,7 +22,7 @@ from policy.serving.card import figure
 from policy.serving.folder import Gate
 from policy.training import progress
 from tui.app.failure import failure_text
-from tui.app.lists import QUIET, Line, MarkedList, facts, gauge, titled
+from tui.app.lists import QUIET, Line, MarkedList, Sheet, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job
 from tui.terminal import counted, duration, one_line, padded
@@ -256,7 +256,7 @@ _REDRAW = 0.25  # seconds between two drawings
 _SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
 
 
-class TrainingPanel(VerticalScroll, can_focus=True):
+class TrainingPanel(Sheet):
     """Shows a training; a finished one stays until it is cleared."""
 
     HELP = """\
@@ -266,10 +266,7 @@ The loss falls as it learns; what counts is the utility on held-out questions, w
 default schedule's. At the end the gate applies a rule that was fixed in advance. You can go to any other
 screen meanwhile; leaving the app stops the training, and starting the same one again resumes it.
 """
-    DEFAULT_CSS = """
-    TrainingPanel { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
-    TrainingPanel > Static { height: auto; margin-bottom: 1; }
-    """
+    DEFAULT_CSS = "TrainingPanel { height: 1fr; padding: 0 1; }"
 
     @dataclass
     class Changed(Message):
@@ -287,11 +284,6 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.learned_decides = False  # whether a learned policy decides now
         self._since = 0.0  # when the phase began
 
-    def compose(self) -> ComposeResult:
-        yield Static(id="state")
-        yield Static(id="outcome")
-        yield Static(id="sheet")
-
     def on_mount(self) -> None:
         self.set_interval(_REDRAW, self._catch_up)
 
@@ -308,7 +300,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.fold, self.failure, self._request = TrainingFold(), None, request
         self.running, self._since = True, time.monotonic()
         self.scroll_home(animate=False)
-        self._draw()
+        self.redraw()
         self.job.start(self)
         self.post_message(self.Changed())
 
@@ -316,7 +308,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         """Stop after the current step."""
         if self.job is not None:
             self.job.cancel.set()
-        self._draw()
+        self.redraw()
         self.post_message(self.Changed())
 
     def put_away(self) -> None:
@@ -347,7 +339,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
     def _catch_up(self) -> None:
         if self.running:
             changed = self._take_events()
-            self._draw()
+            self.redraw()
             if changed:
                 self.post_message(self.Changed())
 
@@ -356,7 +348,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self._take_events()
         self.running = False
         self.failure = message.failure
-        self._draw()
+        self.redraw()
         self.scroll_home(animate=False)
         self.post_message(self.Changed(ended=True))
         if message.failure is not None and message.failure.error.kind != "cancelled":
@@ -373,21 +365,15 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    @on(events.Resize)
-    def _draw(self) -> None:
-        if self.job is None or self._request is None or not self.is_mounted:
-            return
-        width = max(self.scrollable_content_region.width - 1, 40)
-        result = [] if self.running else self._outcome(width)
-        sheet = titled("What is learned from", facts(tuple(self.fold.sheet.items()), width))[:-1]
-        for name, lines in (
-            ("#state", self._state(self._request, width)),
-            ("#outcome", result),
-            ("#sheet", sheet if self.fold.sheet else []),
-        ):
-            view = self.query_one(name, Static)
-            view.display = bool(lines)
-            view.update(Content("\n").join(lines))
+    def lines(self, width: int) -> list[Content]:
+        if self.job is None or self._request is None:
+            return []
+        lines = [*self._state(self._request, width - 1), Content("")]
+        if not self.running and (outcome := self._outcome(width - 1)):
+            lines += [*outcome, Content("")]
+        if sheet := self.fold.sheet:
+            lines += titled("What is learned from", facts(tuple(sheet.items()), width - 1))
+        return lines
 
     def _state(self, request: Request, width: int) -> list[Content]:
         """What is trained, the phases, the progress of the current one, and the latest measures."""
@@ -451,7 +437,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             )
             return [Content.styled(f"■ {error.message}", "bold"), Content(kept), _UNCHANGED]
         if error is not None:
-            return [failure_text(error, deepthink(self).keys), _UNCHANGED]
+            return [failure_text(self, error), _UNCHANGED]
         verdict, finished = self.fold.verdict, self.fold.finished
         if verdict is None or finished is None:
             return []

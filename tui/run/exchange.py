@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -22,7 +22,7 @@ from agent import events as ev
 from agent.state import Claim, Evidence
 from traces.records import WEB_COLLECTION
 from tui.app.keys import bindings
-from tui.app.lists import Offers, hanging
+from tui.app.lists import Drawn, Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
@@ -54,16 +54,16 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
+        self._acts: list[Callable[[], object]] = []  # what each row does
 
     def show(self, fold: RunFold, only: Sequence[str]) -> None:
         """Show what to do after a run that searched ``only`` these collections; all if there are none."""
-        self._rows = []
+        rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
         question = fold.question
         if fold.status in {"not_found", "stopped"}:
             for hit in fold.nearest():
                 text = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
-                self._rows.append((partial(open_kept, self, hit), "nearest  ", text))
+                rows.append((partial(open_kept, self, hit), "nearest  ", text))
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",
                 "everywhere": "Search all collections",
@@ -73,22 +73,18 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
                 if way == "everywhere" and not only:
                     continue
                 scope = "".join(f"#{name} " for name in only) if way == "search" else ""
-                self._rows.append((partial(self._choose, way, scope + question), "→ ", text))
+                rows.append((partial(self._choose, way, scope + question), "→ ", text))
         elif fold.status == "answered" and fold.answered is not None:
             for missing in fold.answered.missing:
                 text = f"Ask about what is missing: “{one_line(missing, _TEXT_LENGTH)}”"
-                self._rows.append((partial(self._choose, "edit", missing), "→ ", text))
-        self.redraw()
-        self.set_class(not self._rows, "hidden")
-
-    def rows(self) -> Iterable[Option]:
-        return (Option(Content(hanging(lead, text, self.width))) for _, lead, text in self._rows)
+                rows.append((partial(self._choose, "edit", missing), "→ ", text))
+        self._acts = [act for act, _, _ in rows]
+        self.put(Option(Drawn(partial(hanging, lead, text))) for _, lead, text in rows)
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        act, _, _ = self._rows[event.option_index]
-        act()
+        self._acts[event.option_index]()
 
     def _choose(self, way: Way, question: str) -> None:
         self.post_message(self.Chosen(way, question))
@@ -256,26 +252,18 @@ Each passage that the answer cites: its number, its place, and the sentence that
 best. **Enter** opens it in its document.
 """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._fold: RunFold | None = None
+    def show(self, fold: RunFold, items: Sequence[Evidence]) -> None:
+        def row(item: Evidence) -> Option:
+            draw = partial(_draw_source, item, _quote_or_excerpt(item, fold))
+            return Option(Drawn(draw), id=str(item["number"]))
 
-    def show(self, fold: RunFold) -> None:
-        self._fold = fold
-        self.redraw()
-        self.set_class(not (fold.answered and fold.answered.sources), "hidden")
+        self.put(map(row, items))
 
-    def rows(self) -> Iterable[Option]:
-        fold = self._fold
-        if fold is None or fold.answered is None:
-            return
-        for item in fold.answered.sources:
-            lead = f"[{item['number']}] "
-            location = Content(hanging(lead, place(item), self.width))
-            quote = one_line(_quote_or_excerpt(item, fold), _TEXT_LENGTH)
-            excerpt = Content(hanging(" " * len(lead), f"“{quote}”", self.width))
-            text = Content("\n").join([location, excerpt.stylize("$foreground 65%")])
-            yield Option(text, id=str(item["number"]))
+
+def _draw_source(item: Evidence, quote: str, width: int) -> Content:
+    lead = f"[{item['number']}] "
+    excerpt = hanging(" " * len(lead), f"“{one_line(quote, _TEXT_LENGTH)}”", width)
+    return Content("\n").join([hanging(lead, place(item), width), excerpt.stylize("$foreground 65%")])
 
 
 _MAX_DOUBTS = 6
@@ -511,7 +499,7 @@ class Exchange(Vertical):
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
         self._fill(".checks", [f"! {line}" for line in doubts(answered.sentences)])
-        sources.show(fold)
+        sources.show(fold, answered.sources)
         if fold.over and hasattr(self.screen, "on_ways_on_chosen"):  # not where a run is only replayed
             searched = fold.started.collections if fold.started else []
             library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from textual import on
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.events import Mount, Resize
+from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widget import Widget
 
 from traces.records import WEB_COLLECTION
 from tui.app.keys import ACTIONS, Action
@@ -70,21 +69,15 @@ class LiveRun(Job["ev.Event"]):
         super().leave()
 
     def _run_events(self, _cancel: threading.Event) -> Iterator[ev.Event]:
-        from tui.assemble import open_learned, open_web
+        from tui.assemble import run_parts
 
         engine = self.engine
         begin = self._prepare(self)
-        settings, embedder = engine.settings(), engine.embedder()
+        settings = engine.settings()
         if self._web is not None:
             settings = settings.model_copy(update={"web": self._web})
-        parts = {
-            "embedder": embedder,
-            "reader": engine.reader(),
-            "store": engine.store,
-            "web": open_web(settings, engine.store, embedder),
-            "learned": open_learned(),
-            "planner": engine.planner(),
-        }
+        parts = {"embedder": engine.embedder(), "reader": engine.reader(), "planner": engine.planner()}
+        parts = run_parts(parts, engine.store, settings)
         with (
             engine.chat(self._model) as chat,
             closing(begin(steering=self.steering, chat=chat, **parts)) as events,
@@ -204,21 +197,21 @@ _GAP = "  ·  "
 _MAX_NAMED = 3  # collections
 
 
-class Meters(Static):
+class Meters(Widget):
     """How the answer is made: model, collections, web, teaching, time."""
 
     DEFAULT_CSS = """
     Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
     """
+    model: reactive[str] = reactive("")
+    collections: reactive[Collection[str]] = reactive(())  # of the whole library
+    searched: reactive[Sequence[str]] = reactive(())  # by the run, or by the next question; all if empty
+    offline: reactive[bool] = reactive(True)
+    teaching: reactive[bool] = reactive(False)
 
     def __init__(self, way_back: str = "") -> None:
-        super().__init__(markup=False)
+        super().__init__()
         self._way_back = way_back  # what to do to search all collections again
-        self.model = ""
-        self.collections: Collection[str] = ()  # of the whole library
-        self.searched: Sequence[str] = ()  # by the run, or by the next question; all if empty
-        self.offline = True
-        self.teaching = False
         self._fold: RunFold | None = None
         self._started: ev.RunStarted | None = None
 
@@ -228,17 +221,15 @@ class Meters(Static):
             self._started = fold.started
             self.searched = fold.started.collections
         if changed & _PARTS:
-            self.redraw()
+            self.refresh()
 
     def clear_away(self) -> None:
         """Show the settings only, without a run."""
         self._fold = None
-        self.redraw()
+        self.refresh()
 
-    @on(Mount)
-    @on(Resize)
-    def redraw(self) -> None:
-        """Draw the line; if it is too long, the least important parts are left out."""
+    def render(self) -> Content:
+        """The line; if it is too long, the least important parts are left out."""
         started = self._fold.started if self._fold else None
         model = (started.chat_model if started else self.model).removeprefix("llama.cpp:")
         parts = [
@@ -249,9 +240,9 @@ class Meters(Static):
             duration(self._fold.elapsed) if self._fold else "",
         ]
         parts = [part for part in parts if part]
-        while len(_GAP.join(parts)) > max(self.size.width - 2, 1) and len(parts) > 1:
+        while len(_GAP.join(parts)) > self.content_size.width and len(parts) > 1:
             del parts[0]
-        self.update(Content(_GAP.join(parts)))
+        return Content(_GAP.join(parts))
 
     def _scope(self) -> str:
         """The collections that are searched, in words; "" if nothing is known about them."""
@@ -262,37 +253,26 @@ class Meters(Static):
         return f"only {one_line(', '.join(searched[:_MAX_NAMED]), 60)}{more}{self._way_back}"
 
 
-class RunBar(Static):
+class RunBar(Widget):
     """The actions on a run with their keys; a click performs one."""
 
     DEFAULT_CSS = """
     RunBar { height: 1; padding: 0 1; background: $surface; color: $foreground 85%; display: none; }
     RunBar.-on { display: block; }
     """
+    auto_links = reactive(False)
+    paused: reactive[bool] = reactive(False)  # so that the first action is to resume
 
-    def __init__(self) -> None:
-        super().__init__(markup=False)
-        self.auto_links = False
-        self._paused = False
-
-    def show_paused(self, paused: bool) -> None:
-        """Label the first action Pause or Resume."""
-        if paused != self._paused:
-            self._paused = paused
-            self.redraw()
-
-    @on(Mount)
-    @on(Resize)
-    def redraw(self) -> None:
+    def render(self) -> Content:
         actions = ACTIONS["run"]
-        labels = ["Resume" if self._paused and one.does == "pause" else one.label for one in actions]
+        labels = ["Resume" if self.paused and one.does == "pause" else one.label for one in actions]
         words = [label.split()[0] for label in labels]
         short = [w if words.count(w) == 1 else label for w, label in zip(words, labels, strict=True)]
         for texts in (labels, short):
             line = Content("  ").join(map(self._piece, actions, texts))
-            if line.cell_length <= self.size.width - 2:
+            if line.cell_length <= self.content_size.width:
                 break
-        self.update(line)
+        return line
 
     def _piece(self, action: Action, label: str) -> Content:
         key = deepthink(self).key_for(action.id)

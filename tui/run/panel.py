@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -12,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from agent.state import Candidate
 from tui.app.keys import bindings
-from tui.app.lists import HangingList, hanging
+from tui.app.lists import Drawn, RowList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import open_kept
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
@@ -23,21 +24,7 @@ _MAX_PASSAGES = 12  # passages of a step
 _TEXT_LENGTH = 160  # characters of a passage
 
 
-class _ListOfRun(HangingList):
-    """A list about one run, drawn from its fold."""
-
-    DEFAULT_CSS = """
-    _ListOfRun { background: transparent; border: none; padding: 0; height: 1fr; }
-    _ListOfRun:focus { border: none; border-left: outer $accent; }
-    """
-    _fold: RunFold | None = None
-
-    def show(self, fold: RunFold) -> None:
-        self._fold = fold
-        self.redraw()
-
-
-class EvidenceList(_ListOfRun):
+class EvidenceList(RowList):
     """The passages of each step, the kept ones with their number; Enter opens one."""
 
     HELP = """\
@@ -51,17 +38,14 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
         super().__init__()
         self._passages: dict[str, tuple[Candidate, int, str]] = {}  # passage, number, quote
 
-    def draw(self) -> None:
-        fold = self._fold
-        if fold is None:
-            return
+    def show(self, fold: RunFold) -> None:
         numbers = {item["passage_id"]: item["number"] for item in fold.evidence}
         quotes = fold.answered.quotes if fold.answered else {}
         self._passages = {}
         options: list[Option] = []
         for step in fold.steps:
             if step.hits or step.kept:
-                options.append(Option(_heading(step, self.width), disabled=True))
+                options.append(Option(Drawn(partial(_draw_heading, step)), disabled=True))
                 options.extend(self._rows(step, numbers, quotes))
         self.put(options or [Option("Nothing has been found yet.", disabled=True)])
 
@@ -82,7 +66,8 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             key = f"{step.number}:{passage_id}"
             self._passages[key] = (hit, number, quotes.get(str(number), ""))
             found_by = " and ".join(dict.fromkeys(strategies[passage_id]))
-            rows.append(Option(_row(hit, number, grades.get(passage_id), found_by, self.width), id=key))
+            draw = partial(_draw_row, hit, number, grades.get(passage_id), found_by)
+            rows.append(Option(Drawn(draw), id=key))
         return rows
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -91,23 +76,21 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             open_kept(self, *passage)
 
 
-def _heading(step: Step, width: int) -> Content:
+def _draw_heading(step: Step, width: int) -> Content:
     question = one_line(step.question) or "the question"
-    return Content(hanging(f"{step.number}. ", question, width)).stylize("bold")
+    return hanging(f"{step.number}. ", question, width).stylize("bold")
 
 
-def _row(
+def _draw_row(
     hit: Candidate, number: int, grading: tuple[str, float] | None, found_by: str, width: int
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
     text = one_line(hit["text"], _TEXT_LENGTH)
-    location = Content(hanging(f"{mark} ", place(hit), width)).stylize(
-        "bold" if number else "$foreground 80%"
-    )
-    details = hanging("     ", f"{grade} · found by {found_by}", width)
-    excerpt = Content(hanging("     ", text, width)).stylize("$foreground 80%")
-    return Content("\n").join([location, excerpt, Content(details).stylize("$foreground 65%")])
+    location = hanging(f"{mark} ", place(hit), width).stylize("bold" if number else "$foreground 80%")
+    details = hanging("     ", f"{grade} · found by {found_by}", width).stylize("$foreground 65%")
+    excerpt = hanging("     ", text, width).stylize("$foreground 80%")
+    return Content("\n").join([location, excerpt, details])
 
 
 _STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour
@@ -120,7 +103,7 @@ _STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour
 }
 
 
-class PlanTree(_ListOfRun):
+class PlanTree(RowList):
     """The steps so far, then the rest of the plan.
 
     It is a list whose entries open and close, because Textual's tree cuts off long lines.
@@ -136,51 +119,44 @@ else was tried. `→` is the finding.
 
     def __init__(self) -> None:
         super().__init__()
+        self._fold = RunFold()
         self._toggled: set[int] = set()  # steps that the user opened or closed
-        self._drawn_rows: list[Content] = []
 
     def show(self, fold: RunFold) -> None:
-        if self._fold is not None and self._fold.run_id != fold.run_id:
+        if self._fold.run_id != fold.run_id:
             self._toggled = set()
-        super().show(fold)
+        self._fold = fold
+        rows: list[Callable[[int], Content]] = [partial(self._draw_step, step) for step in fold.steps]
+        for number, step in enumerate(fold.plan[len(rows) :], start=len(rows) + 1):
+            rows.append(partial(_draw_label, "open", number, step["question"]))
+        rows = rows or [lambda _width: Content.styled("No plan yet.", "$foreground 65%")]
+        if len(rows) != self.option_count:
+            self.put(Option(Drawn(row), id=str(number)) for number, row in enumerate(rows, start=1))
+            return
+        for index, row in enumerate(rows):
+            self.replace_option_prompt_at_index(index, Drawn(row))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._toggled ^= {int(event.option.id or 0)}
-        self.redraw()
+        self.show(self._fold)
 
-    def draw(self) -> None:
-        if self._fold is None:
-            return
-        steps = self._fold.steps
-        rows = [self._step(self._fold, step) for step in steps]
-        for offset, step in enumerate(self._fold.plan[len(steps) :], start=len(steps) + 1):
-            rows.append(_label("open", offset, step["question"], self.width))
-        rows = rows or [Content("No plan yet.").stylize("$foreground 65%")]
-        if len(rows) != len(self._drawn_rows):
-            self.put(Option(row, id=str(number)) for number, row in enumerate(rows, start=1))
-        else:
-            for index, row in enumerate(rows):
-                if row != self._drawn_rows[index] or row.spans != self._drawn_rows[index].spans:
-                    self.replace_option_prompt_at_index(index, row)
-        self._drawn_rows = rows
-
-    def _step(self, fold: RunFold, step: Step) -> Content:
-        state = fold.state_of(step)
-        label = _label(state, step.number, step.question or fold.question, self.width)
+    def _draw_step(self, step: Step, width: int) -> Content:
+        state = self._fold.state_of(step)
+        label = _draw_label(state, step.number, step.question or self._fold.question, width)
         is_open = (state == "under way") != (step.number in self._toggled)
         trail = [as_text(event) for event in step.trail] if is_open else []
-        lines = [hanging("   ", line, self.width) for line in trail]
+        lines = [hanging("   ", line, width) for line in trail]
         if step.note is not None and step.note["sentence"]:
-            lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), self.width))
-        return Content("\n").join([label, *(Content(line).stylize("$foreground 80%") for line in lines)])
+            lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), width))
+        return Content("\n").join([label, *(line.stylize("$foreground 80%") for line in lines)])
 
 
-def _label(state: StepState, number: int, question: str, width: int) -> Content:
+def _draw_label(state: StepState, number: int, question: str, width: int) -> Content:
     sign, colour = _STATES[state]
     suffix = f" ({STEP_ENDINGS[state]})" if state in STEP_ENDINGS else ""
     text = hanging(f"{sign} {number}. ", f"{step_question(question)}{suffix}", width)
-    return Content(text).stylize(colour, 0, 1 if state == "found" else None)
+    return text.stylize(colour, 0, 1 if state == "found" else None)
 
 
 _TABS = ("plan", "evidence", "decisions")
@@ -199,6 +175,8 @@ class RunPanel(Vertical):
     RunPanel { width: 1fr; height: 1fr; }
     RunPanel TabPane { padding: 0; }
     RunPanel TabbedContent { height: 1fr; }
+    PlanTree, EvidenceList { background: transparent; border: none; padding: 0; height: 1fr; }
+    PlanTree:focus, EvidenceList:focus { border: none; border-left: outer $accent; }
     """
 
     def compose(self) -> ComposeResult:

@@ -105,7 +105,7 @@ class PlainRun(Renderer):
 class PipedRun(PlainRun):
     """The answer on stdout, everything else on stderr, or nowhere if ``quiet``."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool) -> None:
         super().__init__()
         self._quiet = quiet
 

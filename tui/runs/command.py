@@ -16,7 +16,7 @@ from traces.runs import RATINGS, CorrectedPlans, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
-from tui.options import AsJson, RunId, Yes, confirm, is_alone
+from tui.options import AsJson, Limit, RunId, Yes, confirm, is_alone
 from tui.run.export import to_document
 from tui.run.fold import answer_as_read, status_key, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
@@ -52,7 +52,7 @@ def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJso
 
 @app.command("list")
 def list_runs(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    limit: Limit = 20,
     unfinished: _Unfinished = False,
     as_json: AsJson = False,
 ) -> None:
@@ -235,7 +235,7 @@ def sessions(context: typer.Context, as_json: AsJson = False) -> None:
 
 @sessions_app.command("list")
 def list_sessions(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 20,
+    limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the sessions, the one used last first."""

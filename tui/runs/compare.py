@@ -21,6 +21,7 @@ from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.run.fold import RunFold, fold_of
 from tui.run.words import decision, local_time, place, reason, status, step_question
+from tui.runs.replay import ReplayScreen
 from tui.terminal import duration, one_line
 
 SAME = "="
@@ -203,8 +204,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._pair is None:
-            text = failure_text(message.error, self.deepthink.keys)
-            self.query_one("#compare-state", Static).update(text)
+            self.query_one("#compare-state", Static).update(failure_text(self, message.error))
 
     async def _show(self, pair: tuple[ComparedRun, ComparedRun]) -> None:
         self._pair = pair
@@ -231,8 +231,6 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
         return True if action == "dismiss" else self._pair is not None
 
     def action_replay(self, index: int) -> None:
-        from tui.runs.replay import ReplayScreen
-
         if self._pair is not None:
             self.app.push_screen(ReplayScreen(self._pair[index].run.id))
 

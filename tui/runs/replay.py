@@ -12,11 +12,12 @@ from itertools import accumulate, pairwise
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.events import Click, Resize
+from textual.events import Click
 from textual.message import Message
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from agent import events as ev
@@ -31,6 +32,7 @@ from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
 from tui.run.words import as_text, ending
+from tui.runs.windows import ExportScreen
 from tui.terminal import duration
 
 _MAX_WAIT = 1.0  # seconds: longer waits are shortened
@@ -107,7 +109,7 @@ class Player:
         return next((step for step in reversed(self.steps) if step < self.position), 0)
 
 
-class PlayerBar(Vertical, can_focus=True):
+class PlayerBar(Widget, can_focus=True):
     """A track with the research steps marked, and the current event; a click on the track seeks."""
 
     HELP = """\
@@ -119,7 +121,6 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
     DEFAULT_CSS = """
     PlayerBar { height: 2; padding: 0 1; background: $surface; }
     PlayerBar:focus { background-tint: $foreground 0%; }
-    PlayerBar #player-words { color: $foreground 80%; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     @dataclass
@@ -134,13 +135,9 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         self._playing = False
         self._track = (0, 1)  # first column, width
 
-    def compose(self) -> ComposeResult:
-        yield Static(id="player-track", markup=False)
-        yield Static(id="player-words", markup=False)
-
     def show(self, player: Player, *, playing: bool) -> None:
         self._player, self._playing = player, playing
-        self._draw()
+        self.refresh()
 
     def on_click(self, event: Click) -> None:
         """Seek to where the track was clicked."""
@@ -149,11 +146,10 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         if self._player is not None and event.y == 0 and 0 <= column < width:
             self.post_message(self.Seek(round(column / max(width - 1, 1) * len(self._player.events))))
 
-    @on(Resize)
-    def _draw(self) -> None:
+    def render(self) -> Content:
         player = self._player
         if player is None:
-            return
+            return Content("")
         count = len(player.events)
         sign = "▶" if self._playing else "■" if player.over else "‖"
         prefix = f"{sign} {player.position:>{len(str(count))}}/{count} "
@@ -169,12 +165,12 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         track = Content.assemble(
             prefix, (cells[: current + 1], "$accent"), (cells[current + 1 :], "$foreground 50%"), suffix
         )
-        self.query_one("#player-track", Static).update(track)
         event = player.last_event
         words = as_text(event) if event is not None else "Before the beginning: Space plays."
         if player.fold.finished is not None:
             words = f"end: {ending(player.fold)}, {duration(player.fold.elapsed)}"
-        self.query_one("#player-words", Static).update(Content(words))
+        below = Content.styled(words, "$foreground 80%").truncate(self.content_size.width, ellipsis=True)
+        return Content("\n").join([track, below])
 
 
 def _column(position: int, count: int, width: int) -> int:
@@ -243,16 +239,12 @@ plan, the evidence and the decisions, where you can say what a decision should h
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if self._run is None:
-            text = failure_text(message.error, self.deepthink.keys)
-            self.query_one("#replay-none", Static).update(text)
+            self.query_one("#replay-none", Static).update(failure_text(self, message.error))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return True if action == "dismiss" else self._run is not None
 
     # The position
-
-    async def _go(self, position: int) -> None:
-        await self._show(self.player.seek(position))
 
     async def _show(self, changed: frozenset[Part]) -> None:
         # An answer on the screen can only grow; before there is one, the page has to be new.
@@ -281,7 +273,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
 
     async def _move(self, position: int) -> None:
         """Go to a position, and play on from there if it plays."""
-        await self._go(position)
+        await self._show(self.player.seek(position))
         self._played = self.player.clock[self.player.position - 1] if self.player.position else 0.0
 
     async def action_step(self, by: int) -> None:
@@ -327,6 +319,4 @@ plan, the evidence and the decisions, where you can say what a decision should h
 
     def action_export(self) -> None:
         if self._run is not None:
-            from tui.runs.windows import ExportScreen
-
             self.app.push_screen(ExportScreen(self._run.id, self._run.question))

@@ -16,11 +16,15 @@ from textual.widgets import DataTable, Input, Static
 
 from traces.runs import Rating, Runs, RunSummary
 from tui.app.base import DeepScreen
+from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
 from tui.runs.actions import delete_run, forget, rate
+from tui.runs.compare import CompareScreen
 from tui.runs.list import Preview, RunList, RunPreview, preview
+from tui.runs.replay import ReplayScreen
+from tui.runs.windows import ExportScreen, PlanScreen
 from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -119,8 +123,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if self._total < 0:  # with a list on the screen, the app's message is enough
             self.query_one("#runs").add_class("-none")
             self.query_one("#run-count", Static).update("✗")
-            hint = f"{self.deepthink.key_for('runs.refresh')} tries again."
-            text = failure_text(message.error, self.deepthink.keys, hint)
+            text = failure_text(self, message.error, "runs.refresh")
             self.query_one("#runs-none", Static).update(text)
 
     @on(RunList.NearEnd)
@@ -255,8 +258,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         """Open the run under the cursor; while a search is going on, the first that it finds."""
         self._opens_next = self._is_searching
         if self._current is not None:
-            from tui.runs.replay import ReplayScreen
-
             self.app.push_screen(ReplayScreen(self._current.id))
 
     def action_mark(self) -> None:
@@ -271,8 +272,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                     f"Marked. {self.deepthink.key_for('runs.mark')} on another run compares the two."
                 )
             return
-        from tui.runs.compare import CompareScreen
-
         self.app.push_screen(CompareScreen(runs.marked, current.id))
         runs.mark("")
 
@@ -291,22 +290,16 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def action_export(self) -> None:
         if self._current is not None:
-            from tui.runs.windows import ExportScreen
-
             self.app.push_screen(ExportScreen(self._current.id, self._current.question))
 
     def action_plan(self) -> None:
         if self._current is not None:
-            from tui.runs.windows import PlanScreen
-
             self.app.push_screen(PlanScreen(self._current.id, self._current.question))
 
     def action_delete(self) -> None:
         current = self._current
         if current is None:
             return
-        from tui.app.confirm import ConfirmScreen
-
         detail = f"“{one_line(current.question, 160)}”, with its answer, its events and its decisions."
         work = partial(delete_run, self.deepthink.engine.store, current.id)
         then = partial(self._remove_deleted, current.id)
@@ -316,8 +309,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def action_forget(self) -> None:
         if self._preview is None:
             return
-        from tui.app.confirm import ConfirmScreen
-
         run = self._preview.run
         work = partial(forget, self.deepthink.engine.store, run)
         give_up = partial(in_background, self, work, self._tell_forgotten, group="forget")

@@ -19,12 +19,14 @@ from traces.paths import existing_path, expanded_path
 from traces.runs import CorrectedPlans, Runs, Session, Sessions
 from traces.store import Store
 from tui.app.base import KeyLine
-from tui.app.failure import failure_text
+from tui.app.confirm import ConfirmScreen
+from tui.app.failure import failure_text, way_out
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
 from tui.run.words import NOTHING_ASKED
+from tui.runs.actions import delete_session
 from tui.runs.list import RowTable, short_time
 from tui.terminal import counted, one_line
 
@@ -88,7 +90,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         if not self._is_read:
-            self._show_none(failure_text(message.error, deepthink(self).keys))
+            self._show_none(failure_text(self, message.error))
             self.set_focus(None)
 
     def _show(self) -> None:
@@ -171,9 +173,6 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         current = self._current
         if current is None:
             return
-        from tui.app.confirm import ConfirmScreen
-        from tui.runs.actions import delete_session
-
         work = partial(delete_session, self._store, current)
         then = partial(self._announce_deleted, current.id)
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
@@ -208,10 +207,45 @@ class FormButton(RadioButton):
         super().watch_value()
 
 
-class ExportScreen(ModalScreen[None]):
-    """Asks for form and file and writes the run; the default file name comes from the question."""
+class _RunWindow(ModalScreen[None]):
+    """A window about a run: its question, what is asked about it, and a note."""
 
     CSS_PATH = "windows.tcss"
+    ABOUT: ClassVar[str]
+
+    def __init__(self, run_id: str, question: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="run-window"):
+            yield Static(self.ABOUT, classes="title")
+            yield Static(one_line(self._question), classes="question", markup=False)
+            yield from self.body()
+            yield Static(classes="note", markup=False)
+            yield KeyLine()
+
+    def body(self) -> ComposeResult:
+        """What is asked."""
+        raise NotImplementedError
+
+    def tell(self, note: str) -> None:
+        self.query_one(".note", Static).update(note)
+
+    @property
+    def _store(self) -> Store:
+        return deepthink(self).engine.store
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        self.tell(f"✗ {message.error.message} {way_out(self, message.error)}".rstrip())
+
+
+class ExportScreen(_RunWindow):
+    """Asks for form and file and writes the run; the default file name comes from the question."""
+
+    ABOUT = "Export"
     BINDINGS = bindings("export")
     HELP = """\
 ### Export
@@ -221,22 +255,15 @@ without a folder is in the folder that the app was started in; `~` is your home 
 """
 
     def __init__(self, run_id: str, question: str) -> None:
-        super().__init__()
-        self._run_id = run_id
-        self._question = question
+        super().__init__(run_id, question)
         self._form: Form = "md"
         self._confirmed_path = ""  # an existing file that may be replaced
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="export"):
-            yield Static("Export", classes="title")
-            yield Static(one_line(self._question), id="export-question", markup=False)
-            with RadioSet(id="export-form", compact=True):
-                for form, label in _FORMS.items():
-                    yield FormButton(label, value=form == self._form, name=form, compact=True)
-            yield Input(file_name(self._run_id, self._question, self._form), compact=True)
-            yield Static(id="export-note", markup=False)
-            yield KeyLine()
+    def body(self) -> ComposeResult:
+        with RadioSet(compact=True):
+            for form, label in _FORMS.items():
+                yield FormButton(label, value=form == self._form, name=form, compact=True)
+        yield Input(file_name(self._run_id, self._question, self._form), compact=True)
 
     @on(RadioSet.Changed)
     def _change_form(self, event: RadioSet.Changed) -> None:
@@ -249,14 +276,14 @@ without a folder is in the folder that the app was started in; `~` is your home 
     @on(Input.Changed)
     def _path_changed(self) -> None:
         self._confirmed_path = ""
-        self.query_one("#export-note", Static).update("")
+        self.tell("")
 
     @on(Input.Submitted)
     def action_write(self) -> None:
         """Write the file; replace an existing one only after a second press."""
         path_text = self.query_one(Input).value.strip()
         if not path_text:
-            self.query_one("#export-note", Static).update("Type a file name.")
+            self.tell("Type a file name.")
             return
         path = expanded_path(path_text)
         existing = existing_path(path)
@@ -264,10 +291,9 @@ without a folder is in the folder that the app was started in; `~` is your home 
             path /= file_name(self._run_id, self._question, self._form)
         if existing_path(path) is not None and self._confirmed_path != path_text:
             self._confirmed_path = path_text
-            note = f"{path} exists. Press the same key again to replace it."
-            self.query_one("#export-note", Static).update(note)
+            self.tell(f"{path} exists. Press the same key again to replace it.")
             return
-        store, run_id, form = deepthink(self).engine.store, self._run_id, self._form
+        store, run_id, form = self._store, self._run_id, self._form
 
         def write() -> Path:
             text = to_document(store, Runs(store).find(run_id), form)
@@ -280,15 +306,11 @@ without a folder is in the folder that the app was started in; `~` is your home 
         self.notify(f"The run is in {path}.", title="Exported", timeout=10, markup=False)
         self.dismiss()
 
-    @on(Failed)
-    def _show_failure(self, message: Failed) -> None:
-        self.query_one("#export-note", Static).update(f"✗ {message.error.message}")
 
-
-class PlanScreen(ModalScreen[None]):
+class PlanScreen(_RunWindow):
     """The look-ups of a run, a line each, to correct; without any, a correction is removed."""
 
-    CSS_PATH = "windows.tcss"
+    ABOUT = "What should have been looked up"
     BINDINGS = bindings("plan")
     HELP = """\
 ### Look-ups
@@ -298,25 +320,11 @@ the result of the first, and a collection in brackets before a question is searc
 `[invoices] What did #1 bill?` The planner learns from corrected plans: `deepthink train-planner`.
 """
 
-    def __init__(self, run_id: str, question: str) -> None:
-        super().__init__()
-        self._run_id = run_id
-        self._question = question
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="correction"):
-            yield Static("What should have been looked up", classes="title")
-            yield Static(one_line(self._question), id="correction-question", markup=False)
-            yield TextArea(id="lookups", compact=True)
-            yield Static(id="correction-note", markup=False)
-            yield KeyLine()
+    def body(self) -> ComposeResult:
+        yield TextArea(id="lookups", compact=True)
 
     def on_mount(self) -> None:
         in_background(self, partial(plans.wanted, self._store, self._run_id), self._show_plan, group="plan")
-
-    @property
-    def _store(self) -> Store:
-        return deepthink(self).engine.store
 
     def _show_plan(self, lines: list[str]) -> None:
         self.query_one(TextArea).text = "\n".join(lines)
@@ -337,9 +345,3 @@ the result of the first, and a collection in brackets before a question is searc
     def _announce(self, message: str) -> None:
         self.notify(message)
         self.dismiss()
-
-    @on(Failed)
-    def _show_failure(self, message: Failed) -> None:
-        self.query_one("#correction-note", Static).update(
-            f"✗ {message.error.message} {message.error.way_out}"
-        )

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.base import DeepScreen
-from tui.app.failure import in_the_app
+from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.lists import Line, Notice, ScreenRows, heading
 from tui.app.themes import TEXTUAL
@@ -248,10 +248,8 @@ Theme, motion and keys take effect at once, a model with the next question.
     def _show_failure(self, message: Failed) -> None:
         """Show the failure, and keep the settings; the app shows it too."""
         error = message.error
-        keys = self.deepthink.keys
         hint = f"{self.deepthink.key_for('settings.refresh')} reads the file again."
-        way_out = in_the_app(error, keys)
-        parts = (f"✗ {error.message}", way_out, "" if self._rows else hint)
+        parts = (f"✗ {error.message}", way_out(self, error), "" if self._rows else hint)
         self._error_text = "\n  ".join(filter(None, parts))
         self._tell("trouble", self._error_text)
         self._redraw()

@@ -450,7 +450,7 @@ def test_whether_a_run_may_search_the_web_is_stored_with_it(
     deepthink: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui.ask.asking.open_web", lambda settings, *_: object() if settings.web else None)
+    monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: object() if settings.web else None)
     model()
     deepthink("ask", QUESTION, *arguments)
     assert asking.web_of(Runs(open_store()).find("last")) is bool(arguments)

@@ -97,10 +97,9 @@ async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     return screen
 
 
-def shown(widget: Static) -> str:
-    """The text of a static widget."""
-    content = widget.content
-    return content.plain if isinstance(content, Content) else str(content)
+def shown(widget: Widget) -> str:
+    """The text of a widget."""
+    return str(widget.render())
 
 
 def answer_of(exchange: Exchange) -> str:

@@ -81,7 +81,7 @@ async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back
         await pilot.press("ctrl+o")
         gate.open()
         await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
-        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))  # type: ignore[arg-type]
+        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))
         await pilot.press("ctrl+o")
         await accept(pilot, screen)
         assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))

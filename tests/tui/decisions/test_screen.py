@@ -353,7 +353,7 @@ async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: Deepthink
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert "The library file is damaged" in text(screen, "#message")
-        assert "u reads again" in text(screen, "#message")
+        assert "u tries again" in text(screen, "#message")
         app.engine.store.path.unlink()
         store_decided(app.engine.store)
         await pilot.press("u")

@@ -46,7 +46,7 @@ async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp
         screen = await opened(pilot)
         await until(pilot, lambda: "✗ The library file is damaged" in text(screen, "#purpose"))
         await pilot.press("right")
-        await until(pilot, lambda: "u reads again" in text(screen, "#card Static"))
+        await until(pilot, lambda: "u tries again" in text(screen, "#card Static"))
         assert len(app._notifications) <= 1, "the Ask screen may tell it; this one shows it"
         app.engine.store.path.unlink()
         await pilot.press("u")

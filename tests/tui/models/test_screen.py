@@ -96,7 +96,7 @@ async def _at(app: DeepthinkApp, pilot: Pilot[Any], name: str, role: Any = "chat
         await pilot.press("f7")
     rows = app.screen.query_one(ModelList)
     await until(pilot, lambda: _line(app, name))
-    rows.go_to(f"{role} {name}")
+    rows.highlighted = rows.get_option_index(f"{role} {name}")
     await until(pilot, lambda: rows.row is not None and rows.row.name == name)
 
 
@@ -122,7 +122,7 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         assert "notes" not in "".join(_line(app, name) for name in ("notes", "odd"))
         assert _line(app, "ollama:llama3").split() == ["✓", "ollama:llama3"]
         rows = app.screen.query_one(ModelList)
-        rows.go_to("embedder ollama:nomic:latest")
+        rows.highlighted = rows.get_option_index("embedder ollama:nomic:latest")
         await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
         assert "Apache-2.0" not in _shown(app, "detail")
         assert _shown(app, "servers") == "Ollama at http://127.0.0.1:1 has 2 models."

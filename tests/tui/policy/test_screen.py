@@ -113,7 +113,8 @@ def rows(screen: LearnScreen) -> list[str]:
 async def on(pilot: Pilot[Any], name: str) -> LearnScreen:
     """The screen, with the cursor on a policy."""
     screen = await opened(pilot)
-    screen.query_one(PolicyRows).go_to(name)
+    listed = screen.query_one(PolicyRows)
+    listed.highlighted = listed.get_option_index(name)
     await until(pilot, lambda: (row := screen.query_one(PoliciesPane).row) and row.name == name)
     return screen
 

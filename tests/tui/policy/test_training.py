@@ -88,7 +88,7 @@ async def test_a_training_is_watched_from_anywhere(
         screen, panel = await begun(pilot)
         assert screen.focused is panel
         assert not screen.query_one(TrainingChoice).display
-        shown = text(screen, "#state")
+        shown = text(screen, "TrainingPanel Static")
         for part in (
             "Training reward",
             "your own runs",
@@ -99,7 +99,7 @@ async def test_a_training_is_watched_from_anywhere(
         ):
             assert part in shown, part
         assert "0.363 at step 480" in shown
-        assert "1,602 to learn from" in text(screen, "#sheet")
+        assert "1,602 to learn from" in text(screen, "TrainingPanel Static")
         assert tab(screen) == "Training ▸ 40%"
         assert "learned 0.388  default 0.388" in shown
         await pilot.press("t")
@@ -129,8 +129,8 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen, _ = await begun(pilot)
-        await until(pilot, lambda: screen.query_one("#outcome").display)
-        came = text(screen, "#outcome")
+        await until(pilot, lambda: "The gate" in text(screen, "TrainingPanel Static"))
+        came = text(screen, "TrainingPanel Static")
         for part in (
             "✓ The gate passed it.",
             PASSED.reason[:40],
@@ -148,8 +148,8 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
         assert tab(screen) == "Training"
         await pilot.press("t")
-        await until(pilot, lambda: "✗ The gate did not pass it." in text(screen, "#outcome"))
-        came = text(screen, "#outcome")
+        await until(pilot, lambda: "✗ The gate did not pass it." in text(screen, "TrainingPanel Static"))
+        came = text(screen, "TrainingPanel Static")
         assert "is not active" in came
         assert "among the policies (←), ⏎ uses it all the same" in came
         assert tab(screen) == "Training ✗"
@@ -174,13 +174,13 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         await pilot.press("y")
         await until(pilot, lambda: not panel.running)
         assert trainer.cancelled.is_set()
-        came = text(screen, "#outcome")
+        came = text(screen, "TrainingPanel Static")
         assert "■ Stopped after step 480 of 1200." in came
         assert "continues from there" in came.replace("\n", " ")
         assert "The active policy has not changed." in came
         assert app.failures == [], "what one did oneself is no failure"
         assert tab(screen) == "Training ■"
-        assert "■ training" in text(screen, "#state")
+        assert "■ training" in text(screen, "TrainingPanel Static")
         again = Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
@@ -220,10 +220,10 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
     async with app.run_test(size=(80, 24)) as pilot:
         screen, panel = await begun(pilot)
         await until(pilot, lambda: app.failures)
-        came = text(screen, "#outcome")
+        came = text(screen, "TrainingPanel Static")
         for part in (*parts, "The active policy has not changed."):
             assert part in came, part
-        assert "✗ training" in text(screen, "#state")
+        assert "✗ training" in text(screen, "TrainingPanel Static")
         assert len(app._notifications) == 1, "a toast"
         assert not panel.running
         await pilot.press("t")

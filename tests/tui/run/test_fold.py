@@ -92,7 +92,7 @@ def test_a_question_names_collections_and_files(tmp_path: Path) -> None:
 
 
 def test_wide_characters_count_twice() -> None:
-    lines = hanging("1. ", "日本語の文章ですから、ここで折り返します", 23).splitlines()
+    lines = hanging("1. ", "日本語の文章ですから、ここで折り返します", 23).plain.splitlines()
     assert [cell_len(line) <= 23 for line in lines] == [True, True]
     assert lines[1].startswith("   ")
     assert one_line("日本語の文章", 7) == "日本語…"

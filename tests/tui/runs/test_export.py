@@ -212,7 +212,7 @@ async def test_a_file_is_replaced_only_after_a_second_enter_and_a_folder_gets_th
         path.value = "there.md"
         path.focus()
         await pilot.press("enter")
-        await until(pilot, lambda: "exists" in str(screen.query_one("#export-note", Static).content))
+        await until(pilot, lambda: "exists" in str(screen.query_one(".note", Static).content))
         assert (here / "there.md").read_text(encoding="utf-8") == "old"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is not screen)
@@ -228,7 +228,7 @@ async def test_a_file_is_replaced_only_after_a_second_enter_and_a_folder_gets_th
 async def test_a_file_that_cannot_be_written_is_told(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, stored.store_run())
-        path, note = screen.query_one(Input), screen.query_one("#export-note", Static)
+        path, note = screen.query_one(Input), screen.query_one(".note", Static)
         path.value = ""
         await pilot.press("ctrl+s")
         assert "Type a file name" in str(note.content)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static, TabbedContent
+from textual.widgets import TabbedContent
 
 from agent import events as ev
 from tests.tui import parts, stored
@@ -25,7 +25,7 @@ from tui.run.exchange import Answer
 from tui.run.fold import RunFold, stored_events
 from tui.run.live import Meters
 from tui.run.words import as_text
-from tui.runs.replay import Player, ReplayScreen
+from tui.runs.replay import Player, PlayerBar, ReplayScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
@@ -105,18 +105,18 @@ async def replayed(pilot: Pilot[Any], run_id: str) -> ReplayScreen:
     app.push_screen(screen)
     await until(pilot, lambda: screen.player.position)
     assert screen.player.over, "a finished run is shown, not the first of its events"
-    await screen._go(1)
+    await screen._move(1)
     await pilot.pause()
     return screen
 
 
 def words(screen: ReplayScreen) -> str:
     """What the player says of the last event."""
-    return str(screen.query_one("#player-words", Static).content)
+    return str(screen.query_one(PlayerBar).render()).splitlines()[1]
 
 
 def track(screen: ReplayScreen) -> str:
-    return str(screen.query_one("#player-track", Static).content)
+    return str(screen.query_one(PlayerBar).render()).splitlines()[0]
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ async def test_it_plays_to_the_end_and_begins_anew(
         await pilot.pause(0.1)
         assert screen.player.position == here
         await pilot.press("end")
-        await pilot.click("#player-track", offset=(track(screen).index("●") - 30, 0))
+        await pilot.click(PlayerBar, offset=(track(screen).index("●") - 30, 0))
         await until(pilot, lambda: 2 < screen.player.position < len(screen.player.events))
 
 

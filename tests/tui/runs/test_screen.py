@@ -300,7 +300,7 @@ async def test_l_says_what_should_have_been_looked_up(three: list[str], app: Dee
         await until(pilot, lambda: bool(lookups.text))
         lookups.text = "Who supplies #2?"
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: said(app, "#correction-note"))
+        await until(pilot, lambda: said(app, ".note"))
         assert isinstance(app.screen, PlanScreen)
         lookups.text = "[facts] Who supplies the bearings?\n\nWhere is #1?"
         await pilot.press("ctrl+s")
