@@ -21,7 +21,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertPreTrainedModel
-from transformers.modeling_outputs import ModelOutput
 
 from agent.state import PLAN_ACTIONS, Action
 from models.library_loading import loading, processor_has_bfloat16
@@ -146,20 +145,6 @@ class Fusion(nn.Module):  # type: ignore[misc]
         return joined + self.direct(numbers)
 
 
-@dataclass
-class FusedOutput(ModelOutput):  # type: ignore[misc]
-    """The network's outputs for n states, and for pairs of actions if requested.
-
-    Attributes:
-        logits: As `Fusion.forward` gives it; with ``pairs`` the rewards of the better actions, then those
-            of the worse ones, shape (2 × pairs, 1), as TRL's `RewardTrainer` reads them.
-        outputs: As `Fusion.forward` gives it, always.
-    """
-
-    logits: Tensor | None = None
-    outputs: Tensor | None = None
-
-
 class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
     """BERT and `Fusion`, in the form that the trainers of transformers and TRL expect.
 
@@ -173,34 +158,10 @@ class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
         self.fusion = Fusion(config.hidden_size, config.fused_width, config.fused_actions)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        numbers: Tensor,
-        pairs: Tensor | None = None,
-        margin: Tensor | None = None,
-        use_cache: bool | None = None,
-    ) -> FusedOutput:
-        """Outputs for n states.
-
-        Args:
-            input_ids: Shape (n, tokens).
-            attention_mask: Likewise.
-            numbers: Shape (n, width).
-            pairs: Shape (pairs, 3): row of the state, column of the better action, of the worse one. The
-                state is encoded once, however many of its actions are compared.
-            margin: TRL passes it to every model; only the loss uses it.
-            use_cache: Likewise; an encoder has no cache.
-        """
-        del margin, use_cache
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, numbers: Tensor) -> Any:
+        """As `Fusion.forward`, for ids and mask of shape (n, tokens) and numbers of shape (n, width)."""
         hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        outputs = self.fusion(pooled(hidden, attention_mask), numbers)
-        if pairs is None:
-            return FusedOutput(logits=outputs, outputs=outputs)
-        state, better, worse = pairs.unbind(dim=1)
-        rewards = torch.cat([outputs[state, better], outputs[state, worse]])
-        return FusedOutput(logits=rewards.unsqueeze(-1), outputs=outputs)
+        return self.fusion(pooled(hidden, attention_mask), numbers)
 
 
 def pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:

@@ -182,7 +182,10 @@ def preferences(values: Floats) -> list[tuple[int, int, float]]:
 
 
 def collated(batch: Sequence[Mapping[str, Any]], padding: int) -> dict[str, Any]:
-    """Rows as a batch of tensors by name: texts padded with ``padding``, numbers and targets, pairs."""
+    """Rows as a batch of tensors by name: texts padded with ``padding``, numbers, targets, pairs.
+
+    A pair is the row of a state, the column of the better action and that of the worse one.
+    """
     pairs = [
         (index, better, worse)
         for index, row in enumerate(batch)
@@ -289,7 +292,7 @@ def run(trainer: Any, work: Path, report: Reporting | None) -> None:
 
 
 class _PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
-    """Bradley-Terry loss over pairs of actions, with TRL's margin, plus sufficiency."""
+    """Bradley-Terry loss over pairs of actions, with margins, plus sufficiency."""
 
     model: Any
     args: Any
@@ -325,22 +328,16 @@ class _PreferenceTrainer(RewardTrainer):  # type: ignore[misc]
         TRL's own would gather the rewards of all processes, which must have the same number, and would be
         NaN for a batch without preferences.
         """
-        inputs = dict(inputs)
-        weight, sufficient = inputs.pop("weight"), inputs.pop("sufficient")
-        outputs = model(**inputs)
-        loss = preference_loss(outputs.logits, inputs["margin"])
-        loss = loss + sufficiency_loss(outputs.outputs[:, -1], sufficient, weight)
+        outputs = model(**{name: inputs[name] for name in ("input_ids", "attention_mask", "numbers")})
+        # A state is encoded once, however many of its actions are compared.
+        state, better, worse = inputs["pairs"].unbind(dim=1)
+        loss = preference_loss(outputs[state, better], outputs[state, worse], inputs["margin"])
+        loss = loss + sufficiency_loss(outputs[:, -1], inputs["sufficient"], inputs["weight"])
         return (loss, outputs) if return_outputs else loss
 
 
-def preference_loss(rewards: Tensor, margin: Tensor) -> Tensor:
-    """Mean Bradley-Terry loss with margins, 0 without pairs.
-
-    Args:
-        rewards: Shape (2 × pairs, 1): of the better actions, then of the worse ones.
-        margin: Shape (pairs,): required log-odds.
-    """
-    better, worse = rewards.squeeze(-1).chunk(2)
+def preference_loss(better: Tensor, worse: Tensor, margin: Tensor) -> Tensor:
+    """Mean Bradley-Terry loss with margins (required log-odds), 0 without pairs. Shapes (pairs,)."""
     losses = -nn.functional.logsigmoid(better - worse - margin)
     return losses.sum() / max(1, len(margin))
 
@@ -405,7 +402,7 @@ class _Live(Reporting):
 
         def outputs(**inputs: Any) -> Any:
             with self._trainer.compute_loss_context_manager():
-                return model(**{name: tensor.to(device) for name, tensor in inputs.items()}).outputs.cpu()
+                return model(**{name: tensor.to(device) for name, tensor in inputs.items()}).cpu()
 
         model.eval()
         try:

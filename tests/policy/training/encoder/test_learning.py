@@ -57,10 +57,10 @@ def test_a_batch_pads_and_numbers_its_pairs() -> None:
 
 
 def test_the_loss_of_preferences_is_the_mean_surprise_and_nothing_without_pairs() -> None:
-    rewards = torch.tensor([[1.0], [0.0], [0.0], [0.0]])  # the better of two pairs, then the worse
-    loss = preference_loss(rewards, torch.tensor([1.0, 0.0]))
+    nothing = torch.zeros(0)
+    loss = preference_loss(torch.tensor([1.0, 0.0]), torch.zeros(2), torch.tensor([1.0, 0.0]))
     assert loss.item() == pytest.approx(np.log(2))
-    assert preference_loss(torch.zeros(0, 1), torch.zeros(0)).item() == 0.0
+    assert preference_loss(nothing, nothing, nothing).item() == 0.0
 
 
 def test_the_loss_of_sufficiency_is_a_weighted_mean() -> None:
