@@ -163,9 +163,6 @@ class FolderModel(ABC):
         self._lock = threading.RLock()
         self._loaded: Any = None
 
-    def ready(self) -> bool:
-        return self._loaded is not None
-
     def _model(self) -> Any:
         with self._lock:
             if self._loaded is None:

@@ -165,9 +165,6 @@ class Embedder(Protocol):
 class Loadable(Protocol):
     """A model that takes noticeable time to load, and can do so before it is needed."""
 
-    def ready(self) -> bool:
-        """Whether the model is loaded, so that the next call is quick."""
-
     def warm_up(self) -> None:
         """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
 

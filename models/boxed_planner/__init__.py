@@ -36,9 +36,6 @@ class BoxedPlanner:
         self._engine: Engine | None = None
         self._version = 0  # of the adapter that is loaded
 
-    def ready(self) -> bool:
-        return self._engine is not None
-
     def warm_up(self) -> None:
         self.complete("Question: warm up\nPlan:", 1)
 

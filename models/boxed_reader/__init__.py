@@ -27,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from models.boxed_reader.windows import Window, Windows, answered
 from models.encoders import FolderModel, open_session
 from models.library_loading import usable_threads
-from models.protocols import Loadable, ModelError, Reader, Reading, Reranker, Span, Support
+from models.protocols import ModelError, Reader, Reading, Reranker, Span, Support
 
 SHIPPED: Final = Path(__file__).parent
 MODEL: Final = "model.onnx"
@@ -349,9 +349,6 @@ class RankedReader:
         self.name = f"{reader.name} with {reranker.name}"
         self._reader = reader
         self._reranker = reranker
-
-    def ready(self) -> bool:
-        return all(model.ready() for model in (self._reader, self._reranker) if isinstance(model, Loadable))
 
     def warm_up(self) -> None:
         self.read("warm up", ["warm up\nwarm up"])

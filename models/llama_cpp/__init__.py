@@ -231,8 +231,8 @@ class LlamaCppChat:
     def loaded(self) -> tuple[Engine, ChatTemplate]:
         """The model and its template; loads them if need be.
 
-        Raises `ModelMissing` if there is no such file, and `ModelError` if it is damaged, memory is too
-        small, or llama.cpp is not installed.
+        Raises `ModelMissing` if there is no such file, and `ModelError` if it is damaged or memory is too
+        small.
         """
         with self._memory.lock:
             if self._memory.model is None:
@@ -308,14 +308,9 @@ class LlamaCppChat:
         return options.max_tokens, "length"
 
     def _open(self) -> tuple[Engine, ChatTemplate]:
-        try:
-            engine = Engine(
-                self.path, context_tokens=self._requested, threads=self._threads, adapter=self._adapter
-            )
-        except ImportError as missing:
-            raise ModelError(
-                "llama.cpp is not installed.", "Install it with `pip install llama-cpp-python`."
-            ) from missing
+        engine = Engine(
+            self.path, context_tokens=self._requested, threads=self._threads, adapter=self._adapter
+        )
         begin, end = engine.edge_texts()
         try:
             return engine, ChatTemplate(

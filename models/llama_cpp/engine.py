@@ -371,10 +371,7 @@ def _available_memory() -> int | None:
 
 
 def _load_library() -> Any:
-    """The low-level llama.cpp bindings, with logging set up for this process.
-
-    Raises `ImportError` if llama-cpp-python is not installed.
-    """
+    """The low-level llama.cpp bindings, with logging set up for this process."""
     with _lock:
         with openmp_setting("GOMP_SPINCOUNT", _SHORT_SPIN):
             import llama_cpp.llama_cpp as library

@@ -27,7 +27,6 @@ def test_the_reranker_that_is_named_is_opened_and_not_loaded(tmp_path: Path) -> 
         assert isinstance(reranker, kind)
         assert reranker.name == folder.name
         assert isinstance(reranker, Loadable)
-        assert not reranker.ready()
     assert open_reranker(Settings(reranker=NO_RERANKER)) is None
 
 
