@@ -41,9 +41,10 @@ def read_markdown(path: Path, data: bytes) -> ParsedDocument:
     )
     body = text[front_matter.end() :] if front_matter else text
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    tokens = parser.parse(body)
     document = ParsedDocument(
-        tuple(_blocks(SyntaxTreeNode(parser.parse(body)), [])),
-        fragment_text(parser.render(body)),
+        tuple(_blocks(SyntaxTreeNode(tokens), [])),
+        fragment_text(parser.renderer.render(tokens, parser.options, {})),
         title=fields.get("title", ""),
         date=full_date(fields.get("date", "")[:10]),
         author=fields.get("author", ""),
