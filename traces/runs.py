@@ -192,8 +192,6 @@ class Runs(Queries):
         ``superstep`` is the round of the graph these events belong to; `Run.superstep` is then at least
         this, so that a resumed run does not store them again.
         """
-        if not events and not decisions and end is None and superstep is None:
-            return
         with self._store.transaction() as db:
             if superstep is not None:
                 db.execute("UPDATE runs SET superstep = ? WHERE id = ?", [superstep, run_id])

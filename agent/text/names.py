@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from agent.text.language import CJK
@@ -22,13 +22,13 @@ _FEWEST_INITIALS = 3  # letters of an abbreviation
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> frozenset[str]:
     """The words and numbers of ``text``, case-folded."""
-    return frozenset(_folded(match.group()) for match in _TOKEN.finditer(_normal(text)))
+    return frozenset(_folded(match.group()) for match in _matches(text))
 
 
 @lru_cache(maxsize=4096)
 def capitalised_inside(text: str) -> frozenset[str]:
     """The words, case-folded, that ``text`` capitalises inside sentences and never has in lower case."""
-    matches = [match for match in _TOKEN.finditer(_normal(text)) if match.group()[0].isalpha()]
+    matches = [match for match in _matches(text) if match.group()[0].isalpha()]
     lower = {_folded(match.group()) for match in matches if match.group()[0].islower()}
     capitals = {
         _folded(m.group()) for m in matches if m.group()[0].isupper() and not _begins_sentence(text, m)
@@ -38,7 +38,7 @@ def capitalised_inside(text: str) -> frozenset[str]:
 
 def codes(text: str) -> list[str]:
     """The codes in ``text``, which are names in any language: letters with digits, or two capitals."""
-    return _unique(match.group() for match in _TOKEN.finditer(_normal(text)) if _is_code(match.group()))
+    return _unique(match.group() for match in _matches(text) if _is_code(match.group()))
 
 
 def names(text: str, language: str, capitalised: Iterable[frozenset[str]] = ()) -> list[str]:
@@ -55,7 +55,7 @@ def names(text: str, language: str, capitalised: Iterable[frozenset[str]] = ()) 
     usual_names = frozenset[str]().union(*capitalised)
     return _unique(
         match.group()
-        for match in _TOKEN.finditer(_normal(text))
+        for match in _matches(text)
         if _is_code(match.group())
         or (
             match.group()[0].isupper()
@@ -90,7 +90,11 @@ def is_mentioned(name: str, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _initials(text: str) -> str:
-    return "".join(match.group()[0] for match in _TOKEN.finditer(_normal(text))).casefold()
+    return "".join(match.group()[0] for match in _matches(text)).casefold()
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    return _TOKEN.finditer(_normal(text))
 
 
 def _normal(text: str) -> str:
