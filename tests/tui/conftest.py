@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 import pytest
@@ -35,6 +35,7 @@ from traces.paths import store_file
 from traces.store import Store
 from tui import cli
 from tui.app.app import Appearance, DeepthinkApp
+from tui.assemble import open_chat
 
 __all__ = ["bare"]
 FACTS = {
@@ -102,6 +103,12 @@ class Ran:
     out: str
     err: str
 
+    def refused(self, code: int = 2) -> str:
+        """What it says, which is one sentence and a way out, and nothing else."""
+        assert (self.code, self.out) == (code, "")
+        assert len(self.err.splitlines()) == 2
+        return self.err
+
 
 Run = Callable[..., Ran]
 Answer = Callable[..., Answering]
@@ -133,9 +140,10 @@ def deepthink(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test waits for models that search, or depends on the terminal it is started from."""
+    """No test waits for real models, or depends on the terminal it is started from."""
     for name in ("COLUMNS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: Answering())
     embedder = HashEmbedder()
     for user in ("tui.assemble", "tui.library.command"):
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
@@ -183,7 +191,7 @@ def stay_open(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Answer:
-    """Put a model in place of the real one."""
+    """Put another model in place of the real one."""
 
     def use(**how: object) -> Answering:
         chat = Answering(**how)  # type: ignore[arg-type]
@@ -197,6 +205,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Answer:
 def no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without any model."""
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "no-models"))
+    monkeypatch.setattr("tui.assemble.open_chat", open_chat)
 
 
 @pytest.fixture
@@ -226,40 +235,26 @@ def library(folder: Path, home: Path, deepthink: Run, tmp_path_factory: pytest.T
     return folder
 
 
-class MakeApp(Protocol):
-    """Makes the app; a model answers if one is given, else there is none on the machine."""
-
-    def __call__(
-        self, chat: Answering | None = None, *, theme: str = "dark", prepare: bool = False, keys: str = ""
-    ) -> DeepthinkApp: ...
+MakeApp = Callable[..., DeepthinkApp]
 
 
 @pytest.fixture
 def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
-    """The app, still; nothing moves in it, and it loads nothing by itself unless told to prepare."""
+    """The app, still; nothing moves in it, and it loads nothing by itself."""
 
-    def make(
-        chat: Answering | None = None, *, theme: str = "dark", prepare: bool = False, keys: str = ""
-    ) -> DeepthinkApp:
+    def make(chat: Answering | None = None, *, theme: str = "dark", keys: str = "") -> DeepthinkApp:
         if chat is not None:
             monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
-        monkeypatch.setattr("tui.assemble.open_embedder", lambda _settings: HashEmbedder())
         monkeypatch.setattr(DeepthinkApp, "NOTIFICATION_TIMEOUT", 600)  # no toast goes on a busy machine
-        return DeepthinkApp(look=Appearance(theme, reduced_motion=True, keys=keys), prepare=prepare)
+        return DeepthinkApp(look=Appearance(theme, reduced_motion=True, keys=keys), prepare=False)
 
     return make
 
 
 @pytest.fixture
 def app(make_app: MakeApp) -> DeepthinkApp:
-    """The app, without a model; made after the fixtures before it in a test's arguments."""
+    """The app; made after the fixtures before it in a test's arguments."""
     return make_app()
-
-
-@pytest.fixture
-def filled(library: Path) -> Path:
-    """Two small documents are in the library, in the collection ``facts``; their folder."""
-    return library
 
 
 def ctrl_c_at(call: int) -> Callable[[ChatOptions], None]:
@@ -329,25 +324,21 @@ def look(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Loo
     return Look((columns, rows), "dark")
 
 
-Snap = Callable[..., bool]
-"""`snap_compare`: ``(app, terminal_size=, run_before=)``."""
+Scene = Callable[[Pilot[Any]], Awaitable[object]]
+Picture = Callable[[Scene], None]
 
 
 @pytest.fixture
-def snap_compare(snap_compare: Snap) -> Snap:
-    """pytest-textual-snapshot's; the footer, which follows what is possible a moment later, has done so."""
+def picture(look: Look, make_app: MakeApp, snap_compare: Callable[..., bool]) -> Picture:
+    """Compare a scene in the look of the test with its picture, once the footer shows what is possible."""
 
-    def compare(
-        app: DeepthinkApp,
-        terminal_size: tuple[int, int],
-        run_before: Callable[[Pilot[Any]], Awaitable[None]] | None = None,
-    ) -> bool:
-        async def settle(pilot: Pilot[Any]) -> None:
-            if run_before is not None:
-                await run_before(pilot)
-            await until(pilot, lambda: _footer(app.screen) == _possible(app.screen))
+    def compare(scene: Scene) -> None:
+        async def settled(pilot: Pilot[Any]) -> None:
+            await scene(pilot)
+            await until(pilot, lambda: _footer(pilot.app.screen) == _possible(pilot.app.screen))
 
-        return snap_compare(app, terminal_size=terminal_size, run_before=settle)
+        app = make_app(theme=look.theme)
+        assert snap_compare(app, terminal_size=look.size, run_before=settled)
 
     return compare
 

@@ -30,17 +30,13 @@ def test_the_reranker_that_is_named_is_opened_and_not_loaded(tmp_path: Path) -> 
     assert open_reranker(Settings(reranker=NO_RERANKER)) is None
 
 
-def test_one_that_is_named_and_missing_is_told_with_how_to_fetch_it(
-    no_models: None, deepthink: Run
-) -> None:
+def test_one_that_is_missing_is_told_with_how_to_fetch_it(no_models: None, deepthink: Run) -> None:
     with pytest.raises(ModelMissing) as caught:
         open_reader(Settings(reranker="ms-marco-minilm-l12"))
     assert "`deepthink models pull ms-marco-minilm-l12`" in caught.value.way_out
 
 
-def test_none_can_be_chosen_and_a_folder_that_does_not_say_what_it_is(
-    tmp_path: Path, deepthink: Run
-) -> None:
+def test_none_can_be_chosen_and_a_folder_of_unknown_kind(tmp_path: Path, deepthink: Run) -> None:
     assert deepthink("models", "use", NO_RERANKER, "--as", "reranker").out == "reranker = none\n"
     write_reranker(tmp_path)
     assert "Add --as embedder or --as reranker" in deepthink("models", "use", str(tmp_path)).err

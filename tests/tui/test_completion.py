@@ -28,7 +28,7 @@ def completed(typed: str, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> li
         monkeypatch.delenv(_PREFIX)
 
 
-def test_names_are_completed(filled: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_completed(library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = store_run(question=QUESTION)
     Sessions(open_store()).begin("bearings")
     trained = "forest-of-may"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -47,9 +46,7 @@ def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_every_command_explains_itself_in_eighty_columns(
-    arguments: tuple[str, ...], deepthink: Run
-) -> None:
+def test_each_command_explains_itself_in_eighty_columns(arguments: tuple[str, ...], deepthink: Run) -> None:
     ran = deepthink(*arguments, "--help")
     assert ran.code == 0
     assert ran.out.startswith(f"Usage: deepthink {' '.join(arguments)}")
@@ -73,12 +70,9 @@ def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:
 
 
 @pytest.mark.parametrize("group", ["config", "library", "models", "policy", "runs", "sessions", "traces"])
-def test_a_list_is_printed_as_json_and_no_command_ignores_that(group: str, deepthink: Run) -> None:
-    assert json.loads(deepthink(group, "--json").out) is not None
+def test_no_command_ignores_what_is_meant_for_the_list(group: str, deepthink: Run) -> None:
     (command, *_) = cli.load_command(group).commands
-    ran = deepthink(group, "--json", command)
-    assert (ran.code, ran.out) == (2, "")
-    assert f"deepthink {group} {command} --json" in ran.err
+    assert f"deepthink {group} {command} --json" in deepthink(group, "--json", command).refused()
 
 
 def test_the_app_has_the_version_and_the_options_of_the_command_line(
@@ -93,16 +87,7 @@ def test_the_app_has_the_version_and_the_options_of_the_command_line(
     assert deepthink("tui", "--serve", "--port", "-1").err == told
 
 
-def test_python_m_tui_is_the_same_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tui", "paths"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("library ")
-
-
 @pytest.mark.parametrize("command", ["config", "runs list"])
-def test_piped_output_is_not_padded_to_the_width_of_an_endless_terminal(
-    deepthink: Run, command: str
-) -> None:
+def test_piped_output_is_not_padded_to_the_width_of_a_terminal(deepthink: Run, command: str) -> None:
     out = deepthink(*command.split()).out
     assert not [line for line in out.splitlines() if len(line) - len(line.rstrip()) > 500]

@@ -32,7 +32,7 @@ mcp.mcp()
 
 
 @pytest.fixture
-def transport(filled: Path) -> Any:
+def transport(library: Path) -> Any:
     """Starts the server on a library of two documents."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("DEEPTHINK_")}
     program = StdioServerParameters(

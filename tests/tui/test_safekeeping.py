@@ -103,10 +103,7 @@ def test_a_forgotten_document_is_in_no_file_of_the_home(
     assert _files_with(PHRASE, home) == set(), "its file is still in the folder, and is left out"
 
 
-def test_a_forgotten_run_is_in_no_file_of_the_home(
-    secret: Path, home: Path, deepthink: Run, model: Answer
-) -> None:
-    model()
+def test_a_forgotten_run_is_in_no_file_of_the_home(secret: Path, home: Path, deepthink: Run) -> None:
     question = f"{QUESTION} Is it the cobalt-walrus?"
     assert deepthink("ask", question, "-c", "facts", "--session", "talk").code in {0, 9}
     assert deepthink("ask", QUESTION, "-c", "facts", "--session", "talk").code in {0, 9}
@@ -119,28 +116,17 @@ def test_a_forgotten_run_is_in_no_file_of_the_home(
     assert len(Runs(open_store()).recent()) == 1
 
 
-def test_forgetting_needs_a_yes_and_names_what_would_go(
-    secret: Path, deepthink: Run, model: Answer
+def test_forgetting_needs_a_yes_and_one_document_and_names_older_copies(
+    secret: Path, deepthink: Run
 ) -> None:
-    model()
     deepthink("ask", QUESTION, "-c", "facts")
-    asked = deepthink("forget", "document", "supplier.md", "-c", "facts")
-    assert asked.code == 2
-    assert "1 run?" in asked.err
-    assert len(Library(open_store()).documents("facts")) == 2
-
-
-def test_a_name_in_two_collections_is_told_apart_by_either_way(secret: Path, deepthink: Run) -> None:
-    asked = deepthink("forget", "document", "supplier.md", "--yes")
-    assert asked.code == 2
-    assert "--collection" in asked.err
+    forget = ("forget", "document", "supplier.md")
+    assert "--collection" in deepthink(*forget, "--yes").refused(), "there are two of that name"
+    assert "1 run?" in deepthink(*forget, "-c", "facts").refused()
     assert len(Library(open_store()).documents()) == 3
-
-
-def test_older_copies_that_may_hold_it_are_named(secret: Path, deepthink: Run) -> None:
     damaged = paths.store_file().with_name("deepthink.duckdb.damaged-1")
     damaged.write_text(SECRET)
-    assert str(damaged) in deepthink("forget", "document", "supplier.md", "-c", "facts", "--yes").err
+    assert str(damaged) in deepthink(*forget, "-c", "facts", "--yes").err
     assert damaged.exists()
 
 
@@ -168,8 +154,7 @@ def test_a_damaged_library_is_rebuilt_from_its_passages_and_files(secret: Path, 
         )
     damage_table(store, "chunks")
     told = deepthink("library", "search", "bearings")
-    assert told.code == 6
-    assert "deepthink restore" in told.err
+    assert (told.code, "deepthink restore" in told.err) == (6, True)
     done = deepthink("restore")
     assert done.code == 0, done.err
     assert "Lost: chunks" in done.out

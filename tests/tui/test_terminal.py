@@ -7,29 +7,42 @@ from pathlib import Path
 
 import pytest
 
+from tests.traces.test_exchange import watched
 from tests.tui import stored
 from tests.tui.conftest import Run
-from traces.runs import Sessions
+from traces.runs import Labels, Sessions
 from tui.assemble import open_store
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        *("library", "library list", "library search bearings", "sessions"),
-        *("sessions show", "runs", "runs --unfinished", "runs show", "policy", "models"),
+        *("library", "library list", "library search bearings", "sessions", "sessions show"),
+        *("runs", "runs --unfinished", "runs show", "policy", "models", "config", "traces"),
     ],
 )
 def test_what_lists_or_shows_does_it_as_json_too(command: str, library: Path, deepthink: Run) -> None:
     stored.store_run(session=Sessions(open_store()).begin("one"))
     ran = deepthink(*command.split(), "--json")
     assert ran.code == 0
-    assert json.loads(ran.out) or command in {"runs --unfinished", "policy"}
+    assert json.loads(ran.out) or command in {"runs --unfinished", "policy", "traces"}
 
 
-def test_runs_keep_their_status_and_question_in_a_narrow_window(
-    deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("command", ["traces", "traces show --state", "sessions", "sessions show", "runs"])
+def test_what_was_asked_seen_and_answered_cannot_steer_the_terminal(command: str, deepthink: Run) -> None:
+    store = open_store()
+    run_id = watched(store)
+    session = Sessions(store).begin()
+    with store.transaction() as db:
+        db.execute("UPDATE decisions SET text = ?, justification = ?", [stored.EVIL, stored.EVIL])
+        db.execute("UPDATE runs SET session = $1, question = $2, answer = $2", [session, stored.EVIL])
+    Labels(store).put(run_id, 0, "FINISH", note=stored.EVIL)
+    out = deepthink(*command.split()).out
+    assert "gotcha" in out
+    assert "\x1b" not in out
+
+
+def test_runs_keep_their_status_in_a_narrow_window(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = stored.store_run()
     monkeypatch.setenv("COLUMNS", "40")
     head, _, row, *_ = deepthink("runs", "list").out.splitlines()

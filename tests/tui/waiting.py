@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from textual.pilot import Pilot
+from textual.screen import Screen
 
+S = TypeVar("S", bound=Screen[Any])
 PATIENCE = 60.0  # seconds; reached only where something hangs
 
 
@@ -18,6 +20,14 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
         assert time.monotonic() < deadline, "it never came"
         await pilot.pause(0.02)
     await pilot.pause()
+
+
+async def comes(pilot: Pilot[Any], kind: type[S]) -> S:
+    """The screen of that kind, once it is the one that is shown."""
+    app = pilot.app
+    await until(pilot, lambda: isinstance(app.screen, kind) and app.screen.is_mounted)
+    assert isinstance(app.screen, kind)
+    return app.screen
 
 
 def wait(condition: Callable[[], object]) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from textual import events
 from textual.color import Color
 from textual.content import Content
 from textual.css.query import NoMatches
+from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES, Theme
 from textual.widgets import Input, Static
 
 from tests.tui.app.bare import BareScreen
-from tests.tui.conftest import Look, MakeApp, Snap, looks
-from tests.tui.waiting import until
+from tests.tui.conftest import MakeApp, Picture, looks
+from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.app.themes import CONTRAST, OURS, TEXTUAL
@@ -66,7 +67,7 @@ async def test_what_is_typed_while_a_screen_opens_or_closes_is_not_lost(
     keys: list[str], search: str, app: DeepthinkApp
 ) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, BareScreen))
+        await comes(pilot, BareScreen)
         for key in keys:
             app.post_message(events.Key(key, None))
         for letter in "/fire":  # at once, as if the app had been busy
@@ -115,7 +116,7 @@ _WINDOWS: dict[str, Callable[[DeepthinkApp], object]] = {
 
 @pytest.mark.parametrize("window", _WINDOWS)
 @pytest.mark.parametrize("quits", [True, False], ids=["quit", "shut down"])
-async def test_who_leaves_while_a_window_opens_is_told_of_no_fault(
+async def test_leaving_while_a_window_opens_is_no_fault(
     make_app: MakeApp, window: str, quits: bool
 ) -> None:
     for turns in (0, 2) if quits else (1,):  # of the loop, while the window is being opened
@@ -132,7 +133,7 @@ async def test_who_leaves_while_a_window_opens_is_told_of_no_fault(
 
 
 async def test_what_is_not_there_while_the_app_is_used_is_a_fault(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def looks_for_nothing(self: WelcomeScreen, _: events.Key) -> None:
         self.query_one("#nowhere", Static)
@@ -140,7 +141,7 @@ async def test_what_is_not_there_while_the_app_is_used_is_a_fault(
     monkeypatch.setattr(WelcomeScreen, "on_key", looks_for_nothing, raising=False)
 
     async def use() -> None:
-        async with make_app().run_test() as pilot:
+        async with app.run_test() as pilot:
             await pilot.pause()
             pilot.app.push_screen(WelcomeScreen())
             await pilot.pause()
@@ -165,13 +166,12 @@ async def test_what_each_key_answers(app: DeepthinkApp) -> None:
 
 @pytest.mark.usefixtures("bare")
 @looks("80x24-dark")
-def test_confirm_in_pictures(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
-    async def ask(pilot: object) -> None:
+def test_confirm_in_pictures(picture: Picture) -> None:
+    async def ask(pilot: Pilot[Any]) -> None:
         detail = (
             "Its 12 documents leave the library; the files stay where they are. "
             "[b]Nothing[/b] else changes."
         )
-        app.push_screen(ConfirmScreen("Remove the collection “letters”?", detail, yes="Remove"))
+        pilot.app.push_screen(ConfirmScreen("Remove the collection “letters”?", detail, yes="Remove"))
 
-    app = make_app(theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=ask)
+    picture(ask)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from textual.containers import VerticalScroll
+from textual.pilot import Pilot
 from textual.widgets import Markdown
 
 from agent.run import EmptyLibrary
 from models.protocols import ModelMissing
 from tests.tui.app.bare import BareAnswer
-from tests.tui.conftest import Look, MakeApp, Snap, looks
-from tests.tui.waiting import until
+from tests.tui.conftest import MakeApp, Picture, looks
+from tests.tui.waiting import comes, until
 from traces.errors import DeepthinkError
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
@@ -24,10 +27,9 @@ from tui.settings.settings import BadSetting
 pytestmark = pytest.mark.usefixtures("bare")
 
 
-async def _helped(app: DeepthinkApp, pilot: object) -> HelpScreen:
-    await pilot.press("f1")  # type: ignore[attr-defined]
-    assert isinstance(app.screen, HelpScreen)
-    return app.screen
+async def _helped(pilot: Pilot[Any]) -> HelpScreen:
+    await pilot.press("f1")
+    return await comes(pilot, HelpScreen)
 
 
 def _shown(screen: HelpScreen) -> str:
@@ -39,7 +41,7 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
     async with app.run_test(size=(80, 24)) as pilot:
         app.screen.query_one(BareAnswer).focus()
         await pilot.pause()
-        help_screen = await _helped(app, pilot)
+        help_screen = await _helped(pilot)
         await until(pilot, lambda: len(help_screen.query(Markdown)) >= 4)
         texts = [text.source for text in help_screen.query(Markdown)]
         assert texts[:2] == ["The **answer**.", "The place around it."]
@@ -56,7 +58,7 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
 async def test_every_name_is_found_once_by_scrolling_and_it_closes(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         beneath = app.screen
-        help_screen = await _helped(app, pilot)
+        help_screen = await _helped(pilot)
         words = _shown(help_screen).split()
         for action_id in ACTIONS_BY_ID:
             assert words.count(action_id) == 1, action_id
@@ -68,63 +70,52 @@ async def test_every_name_is_found_once_by_scrolling_and_it_closes(app: Deepthin
         for key in ("escape", "q", "f1"):
             await pilot.press(key)
             assert app.screen is beneath
-            await _helped(app, pilot)
+            await _helped(pilot)
 
 
 @looks("80x24-dark")
-def test_help_in_pictures(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_in_pictures(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
     places = {"app", "answer", "failure", "confirm"}
     few = {name: action for name, action in ACTIONS_BY_ID.items() if action.place in places}
     monkeypatch.setattr("tui.app.help.ACTIONS_BY_ID", few)  # a new action elsewhere changes no picture
 
-    async def ask(pilot: object) -> None:
-        app.screen.query_one(BareAnswer).focus()
-        await pilot.press("f1")  # type: ignore[attr-defined]
+    async def ask(pilot: Pilot[Any]) -> None:
+        pilot.app.screen.query_one(BareAnswer).focus()
+        await pilot.press("f1")
 
-    app = make_app(theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=ask)
+    picture(ask)
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "way_out", "told"),
     [
         (
-            NoModelYet(
-                "None.", "Choose one:\n  deepthink models pull   the default\n  deepthink models use X"
-            ),
+            NoModelYet,
+            "Choose one:\n  deepthink models pull   the default\n  deepthink models use X",
             "Fetch one in F7 Models; a file or an Ollama model can be chosen there too.",
         ),
         (
-            ModelMissing("It is not here.", "Fetch it: `deepthink models pull all-minilm-l6-v2`."),
-            "Fetch it in F7 Models, or choose another one there.",
-        ),
-        (
-            EmptyLibrary("Nothing.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`."),
+            EmptyLibrary,
+            "Add some: `deepthink ingest PATH`, or try `deepthink demo`.",
             "Add documents in F3 Library, or read the samples there.",
         ),
-        (WebOff("It is off.", "For good: `deepthink config set web true`."), "Turn on web in F8 Settings."),
+        (WebOff, "For good: `deepthink config set web true`.", "Turn on web in F8 Settings."),
+        (BadSetting, "Correct it there, or `deepthink config unset budget.steps`.", "Correct it there."),
+        (StoreError, "Move it away; `deepthink doctor` checks it.", "Move it away; F9 Doctor checks it."),
+        (DeepthinkError, 'Ask something, for example: deepthink ask "Who …?"', "Ask something."),
         (
-            BadSetting("Wrong.", "Correct it there, or `deepthink config unset budget.steps`."),
-            "Correct it there.",
-        ),
-        (
-            StoreError("Broken.", "Move it away; `deepthink doctor` checks it."),
-            "Move it away; F9 Doctor checks it.",
-        ),
-        (DeepthinkError("Empty.", 'Ask something, for example: deepthink ask "Who …?"'), "Ask something."),
-        (
-            DeepthinkError("Long.", "Put it into a file, `deepthink ingest` it, and ask about it."),
+            DeepthinkError,
+            "Put it into a file, `deepthink ingest` it, and ask about it.",
             "Put it into a file, read it in F3 Library, and ask about it.",
         ),
-        (DeepthinkError("Gone.", "`deepthink sessions` lists them."), "F10 Sessions lists them."),
+        (DeepthinkError, "`deepthink sessions` lists them.", "F10 Sessions lists them."),
     ],
 )
-def test_it_names_what_the_app_has(error: DeepthinkError, told: str) -> None:
-    assert in_the_app(error, {}) == told
+def test_it_names_what_the_app_has(error: type[DeepthinkError], way_out: str, told: str) -> None:
+    assert in_the_app(error("It is wrong.", way_out), {}) == told
 
 
 def test_it_names_the_keys_as_they_are_mapped() -> None:
     error = ModelMissing("It is not here.", "Fetch it: `deepthink models pull x`.")
-    assert in_the_app(error, {"app.models": "f12"}).startswith("Fetch it in F12 Models")
+    told = in_the_app(error, {"app.models": "f12"})
+    assert told == "Fetch it in F12 Models, or choose another one there."

@@ -15,9 +15,10 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.conftest import Picture, looks
+from tests.tui.seen import toasts
 from tests.tui.stored import QUESTION, everything, store_run
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.waiting import PATIENCE, comes, until
 from traces.runs import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
@@ -37,18 +38,18 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPTHINK_OLLAMA_URL", "http://127.0.0.1:1")
 
 
-async def _opened(app: DeepthinkApp, pilot: Pilot[Any], words: str) -> list[str]:
+async def _opened(pilot: Pilot[Any], words: str) -> list[str]:
     """What the palette finds for some words."""
+    await pilot.press("ctrl+p")
+    palette = await comes(pilot, CommandPalette)
+    found = palette.query_one(OptionList)
 
     def searched() -> bool:
-        return all(worker.is_finished for worker in app.workers if worker.node is app.screen)
+        return all(worker.is_finished for worker in pilot.app.workers if worker.node is palette)
 
-    await pilot.press("ctrl+p")
-    await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-    found = app.screen.query_one(OptionList)
     await until(pilot, lambda: found.option_count and searched())  # what it shows before a word is typed
     if words:
-        app.screen.query_one(Input).value = words
+        palette.query_one(Input).value = words
         await pilot.pause()  # until the next search has begun
         await until(pilot, lambda: found.option_count and searched())
     return [Content.from_text(str(option.prompt)).plain for option in found.options]
@@ -98,65 +99,60 @@ async def test_what_other_screens_do_is_found_and_gone_to(
     words: str, line: str, mode: str, told: str, app: DeepthinkApp
 ) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        found = [one.split("\n")[0] for one in await _opened(app, pilot, words)]
+        found = [one.split("\n")[0] for one in await _opened(pilot, words)]
         assert found[0] == line
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == mode)
-        await until(pilot, lambda: any(told in one.message for one in app._notifications))
+        await until(pilot, lambda: any(told in one for one in toasts(app)))
 
 
 @pytest.mark.usefixtures("bare")
 async def test_what_needs_nothing_chosen_is_done_at_once(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for words in ("Settings: Search", "Find a setting by its name"):  # from elsewhere, and from there
-            await _opened(app, pilot, words)
+            await _opened(pilot, words)
             await pilot.press("enter")
             await until(pilot, lambda: app.focused is not None and app.focused.id == "search")
             assert app.current_mode == "settings"
             await pilot.press("escape")
-        await _opened(app, pilot, "Help for what has the focus")
+        await _opened(pilot, "Help for what has the focus")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await comes(pilot, HelpScreen)
 
 
 async def test_the_screen_one_is_on_comes_first_and_before_words_alone(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f4")
         await pilot.pause()
-        found = await _opened(app, pilot, "refresh")
+        found = await _opened(pilot, "refresh")
         assert found[0].startswith("Refresh  ")
         assert any(line.startswith("Library: Refresh") for line in found)
         assert not any(line.startswith("Runs: ") for line in found)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
-        everything = await _opened(app, pilot, "")
+        everything = await _opened(pilot, "")
         assert not any(line.startswith(("Library: ", "Models: ")) for line in everything)
         assert any(line.startswith("Theme: ") for line in everything)
 
 
-async def test_runs_conversations_and_documents_are_found_by_their_words(
-    make_app: MakeApp, filled: Path
-) -> None:
+async def test_what_is_stored_is_found_by_its_words(library: Path, app: DeepthinkApp) -> None:
     run_id = store_run(everything(), session="s1")
-    app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        found = await _opened(app, pilot, "bearings supplies")
+        found = await _opened(pilot, "bearings supplies")
         assert [line.split("\n")[0] for line in found] == [f"Run: {QUESTION}"]
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
-        assert (app.screen._run_id, app.current_mode) == (run_id, "runs")  # type: ignore[attr-defined]
-        [document] = await _opened(app, pilot, "md supplier")
+        replay = await comes(pilot, ReplayScreen)
+        assert (replay._run_id, app.current_mode) == (run_id, "runs")
+        [document] = await _opened(pilot, "md supplier")
         assert document.startswith("Document: supplier.md")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        passage = await comes(pilot, PassageScreen)
         session = Sessions(app.engine.store).begin("ball bearings")
-        app.screen.dismiss()
-        await until(pilot, lambda: not isinstance(app.screen, PassageScreen))
-        await _opened(app, pilot, "ball")
+        passage.dismiss()
+        await until(pilot, lambda: app.screen is not passage)
+        await _opened(pilot, "ball")
         await pilot.press("enter")
-        await until(pilot, lambda: app.current_mode == "ask")
-        screen = app.screen
-        assert isinstance(screen, AskScreen)
+        screen = await comes(pilot, AskScreen)
         await until(pilot, lambda: screen.session == session)
 
 
@@ -165,7 +161,7 @@ async def test_runs_conversations_and_documents_are_found_by_their_words(
     ("words", "found"), [("Everything that can be set", True), ("no such words", False)]
 )
 async def test_enter_waits_for_what_is_searched(
-    words: str, found: bool, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    words: str, found: bool, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searching, gate = asyncio.Event(), asyncio.Event()
     search = Actions.search
@@ -177,9 +173,8 @@ async def test_enter_waits_for_what_is_searched(
             yield hit
 
     monkeypatch.setattr(Actions, "search", slow)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, "")
+        await _opened(pilot, "")
         palette = app.screen
         palette.query_one(Input).value = words
         await until(pilot, searching.is_set)
@@ -194,7 +189,7 @@ async def test_enter_waits_for_what_is_searched(
 
 
 async def test_who_types_faster_than_the_library_is_read_finds_it_too(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+    library: Path, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, read = threading.Event(), Stored._read
 
@@ -203,15 +198,14 @@ async def test_who_types_faster_than_the_library_is_read_finds_it_too(
         return read(self)
 
     monkeypatch.setattr(Stored, "_read", slow)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+p")
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette) and app.screen.query(Input))
+        palette = await comes(pilot, CommandPalette)
         for words in ("s", "sup", "supplier.md"):
-            app.screen.query_one(Input).value = words
+            palette.query_one(Input).value = words
             await pilot.pause(0.05)
         gate.set()
-        found = app.screen.query_one(OptionList)
+        found = palette.query_one(OptionList)
         await until(pilot, lambda: any("Document: supplier.md" in str(o.prompt) for o in found.options))
 
 
@@ -236,12 +230,9 @@ def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:
 async def test_a_theme_is_taken_at_once_and_kept(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         assert app.engine.settings().app.theme == "dark"
-        found = await _opened(app, pilot, "theme")
-        assert {line.split("\n")[0] for line in found} >= {
-            "Theme: dark (in use)",
-            "Theme: light",
-            "Theme: ansi",
-        }
+        found = await _opened(pilot, "theme")
+        lines = {line.split("\n")[0] for line in found}
+        assert lines >= {"Theme: dark (in use)", "Theme: light", "Theme: ansi"}
         app.screen.query_one(Input).value = "Theme: contrast"
         await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
         await pilot.press("enter")
@@ -252,13 +243,9 @@ async def test_a_theme_is_taken_at_once_and_kept(app: DeepthinkApp) -> None:
 
 @pytest.mark.usefixtures("bare")
 @looks("80x24-dark")
-def test_palette_in_pictures(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_palette_in_pictures(picture: Picture) -> None:
     async def show(pilot: Pilot[Any]) -> None:
-        await _opened(app, pilot, "theme")
-        app.screen.query_one(Input).cursor_blink = False
+        await _opened(pilot, "theme")
+        pilot.app.screen.query_one(Input).cursor_blink = False
 
-    app = make_app(theme=look.theme)
-    assert Actions in {kind() for kind in app.COMMANDS if not isinstance(kind, type)}
-    assert snap_compare(app, terminal_size=look.size, run_before=show)
+    picture(show)

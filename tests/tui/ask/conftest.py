@@ -11,6 +11,12 @@ from tui.app.app import DeepthinkApp
 
 
 @pytest.fixture
-def app(filled: Path, make_app: MakeApp) -> DeepthinkApp:
-    """The app on a library of two documents, with a model that answers."""
-    return make_app(Answering())
+def chat() -> Answering:
+    """The model of `app`."""
+    return Answering()
+
+
+@pytest.fixture
+def app(library: Path, chat: Answering, make_app: MakeApp) -> DeepthinkApp:
+    """The app on a library of two documents."""
+    return make_app(chat)

@@ -25,15 +25,12 @@ from tui import failures
 from tui.ask import asking
 from tui.ask.terminal import AskOptions, Form, is_interactive
 from tui.assemble import open_store
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, put
 
 ESCAPE = "\x1b"
 
 
-def test_in_a_pipe_the_answer_alone_goes_to_stdout_and_progress_to_stderr(
-    library: Path, model: Answer, deepthink: Run
-) -> None:
-    model()
+def test_in_a_pipe_only_the_answer_goes_to_stdout_progress_to_stderr(library: Path, deepthink: Run) -> None:
     ran = deepthink("ask", QUESTION)
     assert ran.code == failures.DONE
     answer = Runs(open_store()).find("last").answer
@@ -74,10 +71,8 @@ def test_json_is_one_object_and_nothing_else(library: Path, model: Answer, deept
     )
     assert answer["status"] == "answered"
     document = {source["number"]: source["document"] for source in answer["sources"]}
-    assert [[document[n] for n in s["cites"]] for s in answer["sentences"]] == [
-        ["supplier.md"],
-        ["fire.md"],
-    ]
+    cited = [[document[n] for n in s["cites"]] for s in answer["sentences"]]
+    assert cited == [["supplier.md"], ["fire.md"]]
     assert set(answer["sentences"][0]) == {"text", "cites", "support", "verdict", "reason", "flagged"}
     assert any("halted production" in source["excerpt"] for source in answer["sources"])
     assert [step["note"]["answer"] for step in answer["steps"]] == ["Tolvang Ceramics", "A fire"]
@@ -98,19 +93,9 @@ def test_what_the_documents_do_not_say_exits_with_3(library: Path, model: Answer
     assert json.loads(deepthink("ask", "What is the price?", "--json").out)["status"] == "not_found"
 
 
-def test_an_unsupported_sentence_is_marked_in_words(library: Path, model: Answer, deepthink: Run) -> None:
-    model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
-    ran = deepthink("ask", QUESTION, "--plain")
-    assert ran.code == failures.PARTLY
-    out = ran.out
-    assert "The chairman resigned in anger (not supported by the sources)" in out
-    assert "1 of 2 sentences is supported by its sources" in out
-
-
-def test_the_question_can_come_from_stdin(
-    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+def test_a_question_comes_from_stdin(
+    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model()
     monkeypatch.setattr("sys.stdin", io.StringIO(QUESTION + "\n"))
     assert f"question: {QUESTION} |" in deepthink("ask", "-", "--plain").out
 
@@ -138,11 +123,8 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
     request, settings = asked.pop()
     assert request == Request("Why?", route="single", length="report", approve="never")
     assert settings.web is True
-    deepthink("config", "set", "web", "true")
-    deepthink("config", "set", "length", "report")
-    deepthink("config", "set", "approve", "ask")
-    deepthink("config", "set", "collection", "facts")
-    deepthink("config", "set", "shadow", "learned")
+    for setting in ("web true", "length report", "approve ask", "collection facts", "shadow learned"):
+        put(*setting.split())
     limits = "--profile seed --decider llm --steps 1 --tokens 5000 --seconds 60".split()
     assert deepthink("ask", "Why?", "--brief", "--no-web", *limits).code == 0
     request, settings = asked.pop()
@@ -182,9 +164,7 @@ def test_a_person_is_asked_only_where_one_is_there(
     assert (made.interactive, made.approve) == (interactive, "ask" if interactive else "always")
 
 
-def test_sessions_are_named_found_and_gone_on_with(
-    asked: list[tuple[Request, Settings]], deepthink: Run
-) -> None:
+def test_sessions_are_named_and_gone_on_with(asked: list[tuple[Request, Settings]], deepthink: Run) -> None:
     nothing = deepthink("ask", "Why?", "--continue")
     assert (nothing.code, "No session is stored yet" in nothing.err) == (2, True)
     assert deepthink("ask", "Why?", "--session", "bearings").code == 0
@@ -219,8 +199,7 @@ def test_a_follow_up_searches_where_the_question_before_it_did(
     assert asked.pop()[0].collections == ()
 
 
-def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, deepthink: Run) -> None:
-    model()
+def test_a_session_is_begun_with_its_first_run(library: Path, deepthink: Run) -> None:
     assert deepthink("ask", " ", "-s", "bearings").code == 2
     assert deepthink("ask", QUESTION, "-s", "bearings", "-c", "elsewhere").code == 2
     assert Sessions(open_store()).recent() == []
@@ -229,59 +208,45 @@ def test_a_session_is_begun_with_its_first_run(library: Path, model: Answer, dee
     assert [(s.name, s.runs) for s in Sessions(open_store()).recent()] == [("bearings", 2)]
 
 
-UNSUPPORTED = "The chairman resigned in anger [1]. His successor is a baker [2]."
-
-
-def test_never_has_it_rewritten_from_what_was_found(library: Path, model: Answer, deepthink: Run) -> None:
-    model(answer=UNSUPPORTED)
-    ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
-    assert ran.code == failures.DONE
-    assert "approve: as set: rewrite it from the evidence" in ran.out
-    assert ran.out.count("answer: ") == 1
-    assert "resigned" not in ran.out
-
-
-def test_an_answer_that_is_withheld_exits_with_8(
+def test_never_has_it_rewritten_from_what_was_found_and_withheld_if_that_is_no_better(
     library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model(answer=UNSUPPORTED)
-    monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: UNSUPPORTED)
-    ran = deepthink("ask", QUESTION, "--approve", "never", "--plain")
-    assert ran.code == failures.REJECTED
-    assert "approve: as set: stop, and withhold it" in ran.out
-    assert "done: withheld" in ran.out
-    assert "0 of 2 sentences are supported by their sources" in ran.out
-    assert "resigned" not in ran.out
+    unsupported = "The chairman resigned in anger [1]. His successor is a baker [2]."
+    model(answer=unsupported)
+    rewritten = deepthink("ask", QUESTION, "--approve", "never", "--plain")
+    assert rewritten.code == failures.DONE
+    assert "approve: as set: rewrite it from the evidence" in rewritten.out
+    assert rewritten.out.count("answer: ") == 1
+    monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: unsupported)
+    withheld = deepthink("ask", QUESTION, "--approve", "never", "--plain")
+    assert withheld.code == failures.REJECTED
+    assert "approve: as set: stop, and withhold it" in withheld.out
+    assert "0 of 2 sentences are supported by their sources" in withheld.out
+    assert "resigned" not in rewritten.out + withheld.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "words"),
     [
-        (("ask", QUESTION, "--brief", "--report"), 2, "--brief and --report exclude each other"),
-        (("ask", QUESTION, "-s", "x", "-C"), 2, "--session and --continue exclude each other"),
-        (("ask", QUESTION, "--route", "wide"), 2, "'wide' is not one of"),
-        (("ask", ""), 2, "The question is empty."),
-        (("ask", "why " * 12_500), 2, "too long: it has 49,999 characters"),
-        (("ask", QUESTION, "-c", "nope"), 2, "no collection “nope”; the library has: facts"),
-        (("ask", QUESTION, "--profile", "nope"), 2, "--profile: it has to be lean or seed, not “nope”"),
-        (("ask", QUESTION, "--decider", "nope"), 2, "--decider: it has to be rules, llm or learned"),
-        (("ask", QUESTION, "--steps", "0"), 2, "--steps: it has to be at least 1"),
+        ((QUESTION, "--brief", "--report"), "--brief and --report exclude each other"),
+        ((QUESTION, "-s", "x", "-C"), "--session and --continue exclude each other"),
+        ((QUESTION, "--route", "wide"), "'wide' is not one of"),
+        (("",), "The question is empty."),
+        (("why " * 12_500,), "too long: it has 49,999 characters"),
+        ((QUESTION, "-c", "nope"), "no collection “nope”; the library has: facts"),
+        ((QUESTION, "--profile", "nope"), "--profile: it has to be lean or seed, not “nope”"),
+        ((QUESTION, "--decider", "nope"), "--decider: it has to be rules, llm or learned"),
+        ((QUESTION, "--steps", "0"), "--steps: it has to be at least 1"),
     ],
-    ids=lambda value: value[1][:20] if isinstance(value, tuple) and len(value) > 1 else "",
+    ids=lambda value: " ".join(value)[-20:] if isinstance(value, tuple) else "",
 )
 def test_wrong_input_is_one_sentence_and_a_way_out(
-    arguments: tuple[str, ...], code: int, words: str, library: Path, model: Answer, deepthink: Run
+    arguments: tuple[str, ...], words: str, library: Path, deepthink: Run
 ) -> None:
-    model()
-    ran = deepthink(*arguments)
-    assert (ran.code, ran.out) == (code, "")
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 2
-    assert "Traceback" not in ran.err
+    assert words in deepthink("ask", *arguments).refused()
 
 
-def test_an_empty_library_says_how_to_fill_it(model: Answer, deepthink: Run) -> None:
-    model()
+def test_an_empty_library_says_how_to_fill_it(deepthink: Run) -> None:
     ran = deepthink("ask", QUESTION)
     assert ran.code == 2
     assert "deepthink ingest PATH" in ran.err
@@ -307,9 +272,7 @@ def test_without_the_model_there_is_a_clear_choice(
     assert name or "deepthink models pull" in ran.err
 
 
-def test_a_model_that_fails_ends_the_run_with_its_exit_code(
-    library: Path, model: Answer, deepthink: Run
-) -> None:
+def test_a_model_that_fails_ends_the_run_with_code_5(library: Path, model: Answer, deepthink: Run) -> None:
     def down(_options: ChatOptions) -> None:
         raise ModelUnreachable("No Ollama server answers.", "Start it with `ollama serve`.")
 
@@ -366,9 +329,7 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> Resumed:
     return calls
 
 
-def test_the_newest_that_can_be_resumed_is_or_the_one_that_is_named(
-    resumed: Resumed, deepthink: Run
-) -> None:
+def test_the_newest_resumable_run_is_resumed_or_the_one_named(resumed: Resumed, deepthink: Run) -> None:
     store_run()
     store_run(status="running")  # cut off before its first checkpoint
     ran = deepthink("resume")
@@ -397,8 +358,7 @@ def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, dee
 
 def test_of_a_run_that_cannot_go_on_no_model_is_asked_for(no_models: None, deepthink: Run) -> None:
     ended = store_run()
-    ran = deepthink("resume", ended)
-    assert (ran.code, f"Run {ended} has ended." in ran.err) == (2, True)
+    assert f"Run {ended} has ended." in deepthink("resume", ended).refused()
 
 
 def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, deepthink: Run) -> None:
@@ -446,12 +406,10 @@ def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
 def test_whether_a_run_may_search_the_web_is_stored_with_it(
     arguments: tuple[str, ...],
     library: Path,
-    model: Answer,
     deepthink: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: object() if settings.web else None)
-    model()
     deepthink("ask", QUESTION, *arguments)
     assert asking.web_of(Runs(open_store()).find("last")) is bool(arguments)
 
@@ -462,9 +420,7 @@ def test_whether_a_run_may_search_the_web_is_stored_with_it(
     ids=" ".join,
 )
 def test_wrong_usage(arguments: tuple[str, ...], resumed: Resumed, deepthink: Run) -> None:
-    ran = deepthink(*arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert len(ran.err.splitlines()) == 2
+    deepthink(*arguments).refused()
     assert not resumed
 
 
@@ -521,6 +477,4 @@ def test_the_graph_needs_no_model(no_models: None, deepthink: Run) -> None:
 
 
 def test_the_app_needs_a_terminal(deepthink: Run) -> None:
-    ran = deepthink("tui")
-    assert (ran.code, ran.out) == (2, "")
-    assert "needs a terminal" in ran.err
+    assert "needs a terminal" in deepthink("tui").refused()

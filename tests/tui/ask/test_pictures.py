@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from agent.state import PlanStep
 from models.protocols import ModelError
 from tests.tui import parts
 from tests.tui.ask.test_screen import ready
-from tests.tui.conftest import Answering, Look, MakeApp, Snap
+from tests.tui.conftest import Picture, Scene
 from tests.tui.waiting import until
 from tui.app.work import Job
 from tui.app.work import failed as failure
@@ -117,12 +116,5 @@ async def thinking(pilot: Pilot[int]) -> None:
     indirect=["look"],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
-def test_asking(
-    scene: Callable[[Pilot[int]], Awaitable[None]],
-    look: Look,
-    snap_compare: Snap,
-    make_app: MakeApp,
-    filled: Path,
-) -> None:
-    app = make_app(Answering(), theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=scene)
+def test_asking(scene: Scene, library: Path, picture: Picture) -> None:
+    picture(scene)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+from collections.abc import Callable
 
 import pytest
 
@@ -30,44 +31,47 @@ APPROVE = ev.Asked(
 )
 
 
+Ask = Callable[[ev.Asked, str], str | None]
+
+
 @pytest.fixture
-def steering() -> Steering:
-    return Steering()
+def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Ask somebody who types a text; the reply, or None if that cancels the run."""
 
+    def asked(question: ev.Asked, typed: str) -> str | None:
+        steering = Steering()
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        terminal.ask_user(question, steering, live=False)
+        reply = steering.wait_for_reply(lambda: True)  # at once: it is there, or never
+        assert steering.cancelled.is_set() == (reply is None)
+        return reply
 
-def _reply(steering: Steering) -> str | None:
-    return steering.wait_for_reply(lambda: True)  # at once: it is there, or never
-
-
-def _type(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    return asked
 
 
 @pytest.mark.parametrize(
-    ("typed", "reply"),
+    ("question", "typed", "reply"),
     [
-        ("a\n", "accept"),
-        (" R \n", "rewrite"),
-        ("search\n", "search"),
-        ("t\n", "stop"),
-        ("Stop\n", "stop"),
-        ("what?\n\nx\nacc\ns\n", "search"),
+        (APPROVE, "a\n", "accept"),
+        (APPROVE, " R \n", "rewrite"),
+        (APPROVE, "search\n", "search"),
+        (APPROVE, "t\n", "stop"),
+        (APPROVE, "Stop\n", "stop"),
+        (APPROVE, "what?\n\nx\nacc\ns\n", "search"),
+        (APPROVE, "", None),
+        (CLARIFY, "The one  in Brevnes\n", "The one in Brevnes"),
+        (CLARIFY, "\n", ""),
+        (CLARIFY, "", None),
     ],
 )
-def test_a_choice_is_a_letter_or_its_word_and_anything_else_is_asked_again(
-    typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
+def test_a_choice_is_a_letter_or_its_word_other_replies_any_text_and_the_end_of_input_cancels(
+    question: ev.Asked, typed: str, reply: str | None, ask: Ask
 ) -> None:
-    _type(typed, monkeypatch)
-    terminal.ask_user(APPROVE, steering, live=False)
-    assert _reply(steering) == reply
-    assert not steering.cancelled.is_set()
+    assert ask(question, typed) == reply
 
 
-def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
-    steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _type("a\n", monkeypatch)
-    terminal.ask_user(APPROVE, steering, live=False)
+def test_approval_shows_each_sentence_and_its_fault(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    ask(APPROVE, "a\n")
     told = capsys.readouterr()
     assert told.out == "", "stdout may be a file: the question goes where the person looks"
     assert told.err.splitlines() == [
@@ -83,28 +87,7 @@ def test_approval_shows_every_sentence_and_what_is_wrong_with_it(
     ]
 
 
-@pytest.mark.parametrize(("typed", "reply"), [("The one  in Brevnes\n", "The one in Brevnes"), ("\n", "")])
-def test_a_clarification_is_any_text_or_none(
-    typed: str, reply: str, steering: Steering, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _type(typed, monkeypatch)
-    terminal.ask_user(CLARIFY, steering, live=False)
-    assert _reply(steering) == reply
-
-
-@pytest.mark.parametrize("asked", [CLARIFY, APPROVE], ids=lambda asked: asked.about)
-def test_the_end_of_the_input_cancels_the_run(
-    asked: ev.Asked, steering: Steering, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _type("", monkeypatch)
-    terminal.ask_user(asked, steering, live=False)
-    assert steering.cancelled.is_set()
-    assert _reply(steering) is None
-
-
-def test_ctrl_c_at_a_question_cancels_the_run_and_is_then_what_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ctrl_c_at_a_question_cancels_the_run_and_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     typing = io.StringIO("a\n")
     monkeypatch.setattr(typing, "readline", lambda: os.kill(os.getpid(), signal.SIGINT))
     monkeypatch.setattr("sys.stdin", typing)
@@ -118,11 +101,7 @@ def test_ctrl_c_at_a_question_cancels_the_run_and_is_then_what_it_was(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_question_cannot_steer_the_terminal(
-    steering: Steering, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _type("a\n", monkeypatch)
-    asked = ev.Asked("approve", "\x1b[2Jx", OPTIONS, [claim("\x9b31m y", "not", "\x07")])
-    terminal.ask_user(asked, steering, live=False)
+def test_a_question_cannot_steer_the_terminal(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    ask(ev.Asked("approve", "\x1b[2Jx", OPTIONS, [claim("\x9b31m y", "not", "\x07")]), "a\n")
     shown = capsys.readouterr().err.replace("\n", "")
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)

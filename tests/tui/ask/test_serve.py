@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from models.protocols import ChatOptions, ModelError
-from tests.tui.conftest import QUESTION, Answering, Run
+from tests.tui.conftest import QUESTION, Answer, Answering, Run
 from tests.tui.waiting import PATIENCE, wait
 from traces.paths import socket_file
 from traces.runs import Runs
@@ -34,11 +34,9 @@ def serving(minutes: float = 0.0) -> Iterator[threading.Thread]:
 
 
 @pytest.fixture
-def warmed(monkeypatch: pytest.MonkeyPatch) -> Answering:
-    """The model of the server."""
-    chat = Answering()
-    monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
-    return chat
+def warmed(library: Path, model: Answer) -> Answering:
+    """The model of the server, which answers from two documents."""
+    return model()
 
 
 @pytest.fixture
@@ -54,9 +52,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_a_server_answers_as_the_command_line_does_alone(
-    filled: Path, warmed: Answering, alone: list[str], deepthink: Run
-) -> None:
+def test_a_server_answers_as_the_command_line(warmed: Answering, alone: list[str], deepthink: Run) -> None:
     with serving():
         assert socket_file().stat().st_mode & 0o777 == 0o600
         answer = json.loads(deepthink("ask", QUESTION, "--json", "--session", "bearings").out)
@@ -70,7 +66,7 @@ def test_a_server_answers_as_the_command_line_does_alone(
 
 
 def test_a_server_of_other_settings_is_not_used_and_ends_if_its_own_have_changed(
-    filled: Path, warmed: Answering, alone: list[str], deepthink: Run
+    warmed: Answering, alone: list[str], deepthink: Run
 ) -> None:
     with serving() as thread:
         deepthink("ask", "Of another model?", "--model", "ollama:another")
@@ -83,7 +79,7 @@ def test_a_server_of_other_settings_is_not_used_and_ends_if_its_own_have_changed
 
 
 def test_another_user_gets_no_answer(
-    filled: Path, warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving():
         with monkeypatch.context() as patch:
@@ -96,9 +92,7 @@ def test_another_user_gets_no_answer(
             assert warm._connect() is None
 
 
-def test_what_fails_in_the_server_is_told_as_by_the_command_line(
-    filled: Path, warmed: Answering, alone: list[str], deepthink: Run
-) -> None:
+def test_what_fails_in_the_server_is_told(warmed: Answering, alone: list[str], deepthink: Run) -> None:
     def fail(_options: ChatOptions) -> None:
         raise ModelError("The model stumbled.", "Try again.")
 
@@ -110,7 +104,7 @@ def test_what_fails_in_the_server_is_told_as_by_the_command_line(
 
 
 def test_a_server_that_ends_in_a_run_is_told(
-    filled: Path, warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = warm.Lines.send
 
@@ -125,9 +119,7 @@ def test_a_server_that_ends_in_a_run_is_told(
     assert (ran.code, "deepthink resume" in ran.err, alone) == (5, True, [])
 
 
-def test_it_ends_when_nobody_asks_and_nothing_is_being_loaded(
-    filled: Path, warmed: Answering, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_ends_when_nobody_asks_once_loaded(warmed: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = threading.Event()
 
     def load(*_models: object) -> None:
@@ -142,16 +134,14 @@ def test_it_ends_when_nobody_asks_and_nothing_is_being_loaded(
     assert loaded.is_set(), "Python may crash if it exits while something is loaded"
 
 
-def test_a_second_server_is_not_started(
-    filled: Path, warmed: Answering, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_server_is_not_started(warmed: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "_LOCK_SECONDS", 0.0)
     with serving(), pytest.raises(warm.AlreadyServed):
         warm.serve(0.0)
 
 
 def test_only_an_ask_on_a_terminal_starts_one(
-    filled: Path, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    library: Path, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -11,18 +10,9 @@ from textual.widgets import Input, OptionList, Static
 
 from agent.events import Asked, NodeStarted, Routed, Steered
 from agent.run import resumable
-from tests.tui.ask.test_screen import (
-    UNSUPPORTED,
-    accept,
-    answer_of,
-    asking,
-    begun,
-    notified,
-    over,
-    ready,
-    shown,
-)
-from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
+from tests.tui.ask.test_screen import UNSUPPORTED, accept, answer_of, asking, begun, over, ready
+from tests.tui.conftest import QUESTION, Answering, Gate
+from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import until
 from traces.runs import Labels, Runs
 from tui.app.app import DeepthinkApp
@@ -42,12 +32,16 @@ async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
     return screen
 
 
-async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(
-    make_app: MakeApp, filled: Path
-) -> None:
-    gate = Gate()
-    chat = Answering(during=gate)
-    app = make_app(chat)
+async def asks(pilot: Pilot[int], screen: AskScreen, about: str) -> OptionList:
+    """The choices of what the run asks, once they have the keys."""
+    await until(pilot, asking(screen, about))
+    choices = screen.query_one(AskedBox).query_one(OptionList)
+    await until(pilot, lambda: choices.has_focus)
+    return choices
+
+
+async def test_a_cancelled_run_restores_the_prompt_and_resumes(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         await pilot.press("escape")
@@ -64,24 +58,19 @@ async def test_cancelling_restores_the_prompt_and_the_run_can_be_resumed(
         assert Runs(app.engine.store).find(run.id).status == "answered"
 
 
-async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back(
-    make_app: MakeApp, filled: Path
-) -> None:
-    gate = Gate(1)
-    app = make_app(Answering(during=gate))
+async def test_a_pause_is_shown_from_the_key_until_it_is_over(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate(1)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
-        bar = screen.query_one(RunBar)
         for label, said in (("resume", "Pausing after this step."), ("pause", "Resumed.")):
             await pilot.press("ctrl+o")
             screen.draw_all()  # as each event of the run has it
-            assert label in shown(bar)
-            assert app._notifications
-            assert [toast.message for toast in app._notifications][-1] == said
+            assert label in str(screen.query_one(RunBar).render())
+            assert toasts(app)[-1:] == [said]
         await pilot.press("ctrl+o")
         gate.open()
         await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
-        assert "paused after" in shown(screen.query_one(Exchange).query_one(".state"))
+        assert "paused after" in text_of(screen, ".state")
         await pilot.press("ctrl+o")
         await accept(pilot, screen)
         assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
@@ -90,25 +79,14 @@ async def test_a_pause_is_shown_from_when_it_is_asked_for_until_it_is_taken_back
 @pytest.mark.parametrize(
     ("route", "node", "said", "now"),
     [
-        (
-            "deep",
-            "synthesise",
-            "This run has made its last decision.",
-            "Nothing is searched any more; the answer is on its way.",
-        ),
-        (
-            "direct",
-            "",
-            "This run makes no decisions: it answers in one go.",
-            "Answering now, from what was found.",
-        ),
+        ("deep", "synthesise", "This run has made its last decision.", "Nothing is searched any more"),
+        ("direct", "", "This run makes no decisions: it answers in one go.", "Answering now"),
     ],
 )
 async def test_nothing_is_promised_that_the_run_can_no_longer_do(
-    route: str, node: str, said: str, now: str, make_app: MakeApp, filled: Path
+    route: str, node: str, said: str, now: str, app: DeepthinkApp, chat: Answering
 ) -> None:
-    gate = Gate()
-    app = make_app(Answering(during=gate))
+    gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         assert screen.fold is not None
@@ -118,7 +96,8 @@ async def test_nothing_is_promised_that_the_run_can_no_longer_do(
         for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step), ("ctrl+n", now)):
             app.clear_notifications()
             await pilot.press(key)
-            await until(pilot, partial(notified, app, message))
+            await until(pilot, lambda: toasts(app))
+            assert toasts(app)[0].startswith(message)
         assert screen.query_one(Prompt).text == "What does the plant cost?"
         assert not screen.query(AskedBox)
         screen.cancel()
@@ -126,9 +105,9 @@ async def test_nothing_is_promised_that_the_run_can_no_longer_do(
         await over(pilot, screen)
 
 
-async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate(3)  # after the route and the plan
-    async with make_app(Answering(during=gate)).run_test(size=(120, 40)) as pilot:
+async def test_answer_now_skip_and_add(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate(3)  # after the route and the plan
+    async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         await pilot.press("ctrl+b")  # nothing to add
         screen.query_one(Prompt).put("What does the plant cost?")
@@ -140,26 +119,23 @@ async def test_answer_now_skip_and_add(make_app: MakeApp, filled: Path) -> None:
         assert screen.fold.skipped_steps
         await pilot.press("ctrl+n")
         await accept(pilot, screen)
-        skipped_steps = [event.what for event in screen.fold.every(Steered)]
-        assert {"skip", "add"} <= set(skipped_steps)
+        assert {"skip", "add"} <= {event.what for event in screen.fold.every(Steered)}
 
 
-async def test_a_decision_is_taken_by_the_person_and_is_a_label(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate(1)
-    app = make_app(Answering(during=gate))
+async def test_a_decision_is_taken_by_the_person_and_is_a_label(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate(1)
+    runs = Runs(app.engine.store)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         await pilot.press("ctrl+d")
         gate.open()
-        await until(pilot, asking(screen, "decide"))  # the run waits there
-        choices = screen.query_one(AskedBox).query_one(OptionList)
-        await until(pilot, lambda: choices.has_focus)
+        choices = await asks(pilot, screen, "decide")
         assert choices.highlighted is not None, "what is suggested is under the cursor"
         await pilot.press(str(choices.option_count), "enter")  # FINISH comes last
         await until(pilot, lambda: not asking(screen, "decide")())
         await accept(pilot, screen)
-        run = Runs(app.engine.store).find("last")
-        assert next(d.source for d in Runs(app.engine.store).decisions(run.id) if not d.shadow) == "human"
+        run = runs.find("last")
+        assert next(d.source for d in runs.decisions(run.id) if not d.shadow) == "human"
         labels = Labels(app.engine.store).of_run(run.id).values()
         assert [(label.origin, label.action) for label in labels] == [("teach", "FINISH")], "one alone"
 
@@ -168,13 +144,10 @@ async def test_teaching_asks_at_each_decision(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         await pilot.press("ctrl+t")
-        assert "teaching" in shown(screen.query_one(Meters))
-        screen.query_one(Prompt).put(QUESTION)
-        await pilot.press("enter")
-        await until(pilot, asking(screen, "decide"))
-        choices = screen.query_one(AskedBox).query_one(OptionList)
+        assert "teaching" in str(screen.query_one(Meters).render())
+        await begun(pilot)
+        choices = await asks(pilot, screen, "decide")
         assert sum("← suggested" in str(option.prompt) for option in choices.options) == 1
-        await until(pilot, lambda: choices.has_focus)
         await pilot.press("enter")
         await until(pilot, lambda: screen.fold and screen.fold.decisions)
         await pilot.press("ctrl+t")
@@ -183,16 +156,12 @@ async def test_teaching_asks_at_each_decision(app: DeepthinkApp) -> None:
         assert Labels(app.engine.store).of_run(run.id)[0].origin == "teach"
 
 
-async def test_an_answer_without_support_is_the_persons_to_judge_as_often_as_needed(
-    make_app: MakeApp, filled: Path
-) -> None:
-    app = make_app(Answering(answer=UNSUPPORTED))
+async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp, chat: Answering) -> None:
+    chat.answer = UNSUPPORTED
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)
-        await until(pilot, asking(screen, "approve"))
+        choices = await asks(pilot, screen, "approve")
         box = screen.query_one(AskedBox)
-        choices = box.query_one(OptionList)
-        await until(pilot, lambda: choices.has_focus)
         screen.focus_input()
         await pilot.press("1", "enter")
         (toast,) = app._notifications
@@ -237,17 +206,17 @@ async def test_what_is_asked_back_is_no_markup(app: DeepthinkApp) -> None:
             exchange.show(RunFold(unanswered=Asked("clarify", question, [])))
             box = exchange.box
             assert box is not None
-            await until(pilot, partial(asks, box, question))
+            await until(pilot, partial(asks_in, box, question))
 
 
-def asks(box: AskedBox, question: str) -> bool:
+def asks_in(box: AskedBox, question: str) -> bool:
     """Whether the box is drawn with the question."""
     return any(question in str(part.render()) for part in box.query(".asks").results(Static))
 
 
-async def test_leaving_the_app_interrupts_what_goes_on(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate()
-    async with make_app(Answering(during=gate)).run_test(size=(80, 24)) as pilot:
+async def test_leaving_the_app_interrupts_what_goes_on(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate()
+    async with app.run_test(size=(80, 24)) as pilot:
         await held(pilot, gate)
         await pilot.press("ctrl+q")
     (left,) = resumable(open_store())

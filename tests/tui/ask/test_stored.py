@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,26 @@ from textual.widgets import Static
 from agent import checkpoints
 from agent.documents import ingest as ing
 from models.protocols import ChatOptions, GenerationCancelled, ModelError
-from tests.tui import stored
-from tests.tui.ask.test_screen import accept, asked, asking, begun, over, ready, shown
-from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
-from tests.tui.stored import cut_off
-from tests.tui.waiting import PATIENCE, until
-from traces.runs import Runs, Sessions
+from tests.tui import parts, stored
+from tests.tui.ask.test_screen import accept, asked, asking, begun, over, ready
+from tests.tui.conftest import QUESTION, Answering, Gate
+from tests.tui.seen import text_of, toasts
+from tests.tui.stored import cut_off, store_run
+from tests.tui.waiting import PATIENCE, comes, until
+from traces.paths import store_file
+from traces.runs import Run, Runs, Sessions
+from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.app.engine import Engine
-from tui.ask.conversation import Conversation, load_beginning
+from tui.ask.conversation import (
+    AT_ONCE,
+    Conversation,
+    SessionLoaded,
+    load_beginning,
+    load_session,
+    load_turns,
+)
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
@@ -31,14 +41,13 @@ from tui.library.actions import Intake
 from tui.library.ingest_panel import IngestPanel
 from tui.library.screen import LibraryScreen
 from tui.run.exchange import Exchange
+from tui.run.fold import RunFold
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
 from tui.runs.windows import SessionList, SessionsScreen
 
 
-async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
-    make_app: MakeApp, filled: Path
-) -> None:
+async def test_a_failed_run_is_offered_without_taking_the_keys(app: DeepthinkApp, chat: Answering) -> None:
     calls: list[ChatOptions] = []
 
     def breaks_once(options: ChatOptions) -> None:
@@ -46,15 +55,15 @@ async def test_a_run_that_failed_here_is_offered_without_taking_the_keys(
         if len(calls) == 1:
             raise ModelError("The engine fell over.", "Start it again.")
 
-    app = make_app(Answering(during=breaks_once))
+    chat.during = breaks_once
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         line = screen.query_one("#offer", Static)
         await until(pilot, lambda: line.display)
-        assert QUESTION[:20] in shown(line)
+        assert QUESTION[:20] in str(line.content)
         assert screen.query_one(Prompt).has_focus
         await pilot.press("f12")
-        await until(pilot, lambda: "r resumes" in str(app.screen.query_one("#preview", Static).content))
+        await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
         await pilot.press("r")
         await until(pilot, lambda: len(screen.query(Exchange)) == 2)
         assert not line.display
@@ -84,29 +93,26 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         await pilot.press("f3")
-        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and app.screen.is_mounted)
-        library = app.screen
-        assert isinstance(library, LibraryScreen)
+        library = await comes(pilot, LibraryScreen)
         library.read(Intake((tmp_path / "rent.md",), (), "rents", ""))
         assert library.query_one(IngestPanel).running
         await pilot.press("f2")
         await until(pilot, lambda: app.screen is screen)
         go_on.set()
         await until(pilot, lambda: "rents" in screen.collection_names)
-        intro = screen.query_one(Conversation).query_one("#intro", Static)
-        assert "rents  1 document" in shown(intro)
+        assert "rents  1 document" in text_of(screen, "#intro")
 
 
 async def test_deleting_the_session_that_is_open_begins_a_new_one(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         await pilot.press("f10")
-        await until(pilot, lambda: app.screen.query(SessionList))
-        await until(pilot, lambda: app.screen.query_one(SessionList).row_count)
+        sessions = await comes(pilot, SessionsScreen)
+        await until(pilot, lambda: sessions.query_one(SessionList).row_count)
         await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await comes(pilot, ConfirmScreen)
         await pilot.press("y")
-        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.deleted)
+        await until(pilot, lambda: sessions.deleted)
         await pilot.press("escape")
         await until(pilot, lambda: not screen.query(Exchange))
         assert screen.session == ""
@@ -120,36 +126,32 @@ async def test_a_session_that_was_deleted_elsewhere_gives_way_to_a_new_one(app: 
         gone = screen.session
         Sessions(app.engine.store).delete(gone)
         await begun(pilot)
-        told = "The session was deleted; this question begins a new one."
-        await until(pilot, lambda: told in [toast.message for toast in app._notifications])
+        await until(pilot, lambda: any("this question begins a new one" in told for told in toasts(app)))
         await until(pilot, lambda: screen.session not in {"", gone})
         screen.cancel()
         await over(pilot, screen)
         assert not app.failures
 
 
-async def test_a_new_session_begins_without_the_thinking_and_the_meters_of_the_last_run(
-    app: DeepthinkApp,
-) -> None:
+async def test_a_new_session_begins_without_the_thinking_and_meters_of_the_last(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
         meters = screen.query_one(Meters)
-        await until(pilot, lambda: shown(meters).endswith(" s"))
+        await until(pilot, lambda: str(meters.render()).endswith(" s"))
         await pilot.press("ctrl+l")
         await until(pilot, lambda: not screen.query_one(Conversation).display)
         screen.action_new_session()
         await until(pilot, lambda: not screen.query(RunPanel))
-        assert not shown(meters).endswith(" s")
+        assert not str(meters.render()).endswith(" s")
         assert screen.query_one(Conversation).display
         assert screen.query_one(Prompt).has_focus
         await asked(pilot)
-        await until(pilot, lambda: screen.query(RunPanel) and shown(meters).endswith(" s"))
+        await until(pilot, lambda: screen.query(RunPanel) and str(meters.render()).endswith(" s"))
 
 
 async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:
     """The id of a run that was cancelled where the gate holds it; the next one finds the gate open."""
-    screen.query_one(Prompt).put(QUESTION)
-    await pilot.press("enter")
+    await begun(pilot)
     await until(pilot, gate.reached.is_set)
     await pilot.press("escape")
     await over(pilot, screen)
@@ -158,9 +160,9 @@ async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:
     return screen.fold.run_id
 
 
-async def test_a_run_that_goes_on_is_shown_in_its_own_session(make_app: MakeApp, filled: Path) -> None:
-    gate = Gate(2)
-    async with make_app(Answering(during=gate)).run_test(size=(120, 40)) as pilot:
+async def test_a_run_that_goes_on_is_shown_in_its_own_session(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate(2)
+    async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         stopped, session = await stopped_at(gate, pilot, screen), screen.session
         before = "Who supplies the ceramic bearings of Orlavane?"
@@ -187,16 +189,15 @@ async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(app: D
             screen.ask(QUESTION)
             await over(pilot, screen)
         await until(pilot, lambda: screen.query(".state"))
-        assert shown(screen.query_one(".state", Static)) == ""
-        assert "Cancelled" in shown(screen.query_one(".failed", Static))
+        assert text_of(screen, ".state") == ""
+        assert "Cancelled" in text_of(screen, ".failed")
         assert not app.failures
 
 
 async def test_a_run_that_was_asked_without_the_web_is_resumed_without_it(
-    make_app: MakeApp, filled: Path, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, chat: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(2)
-    app = make_app(Answering(during=gate))
+    gate = chat.during = Gate(2)
     opened: list[bool] = []
     monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -208,3 +209,90 @@ async def test_a_run_that_was_asked_without_the_web_is_resumed_without_it(
         await until(pilot, lambda: len(opened) == 2)
         await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
     assert opened == [False, False]
+
+
+TURNS = 20
+
+
+def long_session(name: str = "long", turns: int = TURNS) -> str:
+    """A session of many answered questions; its id."""
+    session = Sessions(Store(store_file())).begin(name)
+    events = [(float(at), event) for at, event in enumerate(parts.whole_run()[1:-1]) if event.stored]
+    for turn in range(turns):
+        store_run(events, question=f"Question {turn}?", session=session)
+    return session
+
+
+async def test_earlier_turns_come_at_the_top_and_what_is_read_stays_where_it_is(app: DeepthinkApp) -> None:
+    session = long_session()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        screen.go_to_session(session)
+        await until(pilot, lambda: len(screen.query(Exchange)) == AT_ONCE)
+        conversation = screen.query_one(Conversation)
+        await until(pilot, lambda: conversation.max_scroll_y > 0)
+        assert screen.session == session
+        last = screen.query(Exchange).last()
+        assert last.question == f"Question {TURNS - 1}?"
+        await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
+        conversation.scroll_home(animate=False)
+        await until(pilot, lambda: len(screen.query(Exchange)) == 2 * AT_ONCE)
+        await until(pilot, lambda: conversation.scroll_y > 0)
+        await screen.run_action("older")
+        await until(pilot, lambda: len(screen.query(Exchange)) == TURNS)
+        assert not conversation.has_earlier
+        questions = [exchange.question for exchange in screen.query(Exchange)]
+        assert questions == [f"Question {turn}?" for turn in range(TURNS)]
+
+
+async def test_earlier_turns_that_come_too_late_are_not_put_above_another_session(
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, short = long_session(), long_session("short", 1)
+    go_on, came = threading.Event(), threading.Event()
+    real = load_turns
+
+    def slow(engine: Engine, runs: Sequence[Run]) -> list[RunFold]:
+        assert go_on.wait(PATIENCE)
+        came.set()
+        return real(engine, runs)
+
+    monkeypatch.setattr("tui.ask.screen.load_turns", slow)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        screen.go_to_session(long)
+        await until(pilot, lambda: len(screen.query(Exchange)) == AT_ONCE)
+        await screen.run_action("older")
+        screen.go_to_session(short)
+        await until(pilot, lambda: screen.session == short)
+        go_on.set()
+        await until(pilot, came.is_set)
+        await until(pilot, lambda: not any(worker.is_running for worker in app.workers))
+        assert len(screen.query(Exchange)) == 1
+
+
+async def test_a_session_that_is_read_when_a_run_begins_does_not_take_its_place(
+    app: DeepthinkApp, chat: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = long_session("other", 1)
+    go_on = threading.Event()
+    real = load_session
+
+    def slow(engine: Engine, session: str) -> SessionLoaded:
+        assert go_on.wait(PATIENCE)
+        return real(engine, session)
+
+    monkeypatch.setattr("tui.ask.screen.load_session", slow)
+    gate = chat.during = Gate(1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.go_to_session(other)
+        await begun(pilot)
+        await until(pilot, gate.reached.is_set)
+        go_on.set()
+        await until(pilot, lambda: any("in progress" in told for told in toasts(app)))
+        assert screen.session != other
+        assert [exchange.question for exchange in screen.query(Exchange)] == [QUESTION]
+        screen.cancel()
+        gate.open()
+        await until(pilot, lambda: screen.live is None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
@@ -18,9 +19,9 @@ from agent.documents.sample_library import demo_question
 from models.catalogue import QWEN_CODER_1_5B, ModelEntry
 from models.fetch import DiskFull
 from models.fetch.files import ChecksumMismatch
-from tests.tui.conftest import Answering, Look, MakeApp, Snap
+from tests.tui.conftest import MakeApp, Picture
 from tests.tui.pulling import Pulling
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.waiting import PATIENCE, comes, until
 from traces.runs import Runs
 from tui.app.app import Appearance, DeepthinkApp
 from tui.app.engine import Engine
@@ -28,6 +29,7 @@ from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
 from tui.ask.welcome import WelcomeScreen, is_here
 from tui.library.actions import Intake, read_in
+from tui.library.files import FilesScreen
 from tui.settings.settings import load
 
 DEFAULTS = ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
@@ -45,7 +47,7 @@ class _Machine(Pulling):
 
 @pytest.fixture
 def app(make_app: MakeApp) -> DeepthinkApp:
-    """The app with neither a model nor documents."""
+    """The app without documents."""
     return make_app()
 
 
@@ -55,18 +57,23 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> _Machine:
     return _Machine(monkeypatch)
 
 
-def _shown(app: DeepthinkApp) -> str:
+def _shown(app: App[Any]) -> str:
     return "\n".join(str(part.render()) for part in app.screen.query(Static) if part.display)
 
 
-async def _opened(app: DeepthinkApp, pilot: Pilot[Any], answers: list[str | None]) -> None:
-    app.push_screen(WelcomeScreen(), answers.append)
-    await until(pilot, lambda: "▸" in _shown(app))
+async def _shows(pilot: Pilot[Any], words: str) -> None:
+    await until(pilot, lambda: words in _shown(pilot.app))
 
 
-def test_a_model_file_that_is_not_the_published_one_is_to_be_fetched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def _opened(pilot: Pilot[Any]) -> list[str | None]:
+    """Open the first steps; what they end with."""
+    answers: list[str | None] = []
+    pilot.app.push_screen(WelcomeScreen(), answers.append)
+    await _shows(pilot, "▸")
+    return answers
+
+
+def test_a_model_file_other_than_the_published_one_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def differs(_entry: ModelEntry) -> Path:
         raise ChecksumMismatch("It differs.", "Pull it.")
 
@@ -75,22 +82,21 @@ def test_a_model_file_that_is_not_the_published_one_is_to_be_fetched(
 
 
 async def test_enter_enter_enter_and_a_question_that_works(
-    make_app: MakeApp, machine: _Machine, monkeypatch: pytest.MonkeyPatch
+    machine: _Machine, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEPTHINK_APPROVE", "always")
-    app = make_app(Answering())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
+        await _shows(pilot, "▸ 1")
         assert f"⏎ fetches {', '.join(DEFAULTS)}: 1.7 GB, once." in _shown(app)
         machine.hold.clear()
         await pilot.press("enter")
-        await until(pilot, lambda: "50% of 1.1 GB" in _shown(app))
+        await _shows(pilot, "50% of 1.1 GB")
         assert "! publisher: example.org is away" in _shown(app)
         machine.hold.set()
-        await until(pilot, lambda: "✓ 1" in _shown(app))
+        await _shows(pilot, "✓ 1")
         assert machine.pulled == DEFAULTS
         await pilot.press("enter")
-        await until(pilot, lambda: "✓ 2" in _shown(app))
+        await _shows(pilot, "✓ 2")
         assert "12 in the library, the samples among them." in _shown(app)
         await pilot.press("enter")
         runs = Runs(app.engine.store)
@@ -102,9 +108,9 @@ async def test_enter_enter_enter_and_a_question_that_works(
 @pytest.mark.usefixtures("bare")
 async def test_the_smaller_model_is_taken_into_use(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, [])
+        await _opened(pilot)
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "✓ 1" in _shown(app))
+        await _shows(pilot, "✓ 1")
         assert load().model == "qwen2.5-coder-0.5b"
         assert "qwen2.5-coder-0.5b is here." in _shown(app)
         await pilot.press("ctrl+s")  # no longer possible
@@ -113,26 +119,24 @@ async def test_the_smaller_model_is_taken_into_use(machine: _Machine, app: Deept
 
 
 @pytest.mark.usefixtures("bare")
-async def test_a_pull_that_is_stopped_or_fails_is_taken_up_again(
-    machine: _Machine, app: DeepthinkApp
-) -> None:
+async def test_a_pull_that_stops_or_fails_is_taken_up_again(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, [])
+        await _opened(pilot)
         machine.hold.clear()
         await pilot.press("enter")
-        await until(pilot, lambda: "50%" in _shown(app))
+        await _shows(pilot, "50%")
         await pilot.press("enter", "ctrl+s", "ctrl+o", "x")  # only the last is possible now
-        await until(pilot, lambda: "Stopped; what was done so far is kept." in _shown(app))
+        await _shows(pilot, "Stopped; what was done so far is kept.")
         assert machine.pulled == []
         machine.hold.set()
         machine.fails = DiskFull("It needs 1.12 GB, and there are 0.4.", "Make room.")
         await pilot.press("enter")
-        await until(pilot, lambda: "✗ Not enough disk space" in _shown(app))
+        await _shows(pilot, "✗ Not enough disk space")
         assert "Make room." in _shown(app)
         assert len(app.failures) == 1
         machine.fails = None
         await pilot.press("enter")
-        await until(pilot, lambda: "✓ 1" in _shown(app))
+        await _shows(pilot, "✓ 1")
         assert "✗" not in _shown(app)
 
 
@@ -142,17 +146,14 @@ async def test_documents_of_ones_own(
 ) -> None:
     machine.pulled = list(DEFAULTS)
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 no pages")
-    answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, answers)
-        screen = app.screen
+        answers = await _opened(pilot)
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: app.screen is not screen)
-        app.screen.dismiss(None)
-        await until(pilot, lambda: app.screen is screen)
+        (await comes(pilot, FilesScreen)).dismiss(None)
+        await comes(pilot, WelcomeScreen)
         assert "“" in _shown(app), "the sample question"
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: app.screen is not screen)
+        files = await comes(pilot, FilesScreen)
         go_on = threading.Event()
 
         def held(*arguments: Any) -> Iterator[IngestEvent]:
@@ -160,11 +161,11 @@ async def test_documents_of_ones_own(
             yield from read_in(*arguments)
 
         monkeypatch.setattr("tui.library.ingest_panel.read_in", held)
-        app.screen.dismiss(Intake((folder,), (), "mine", "what is known"))
-        await until(pilot, lambda: "of your documents" in _shown(app))
+        files.dismiss(Intake((folder,), (), "mine", "what is known"))
+        await _shows(pilot, "of your documents")
         assert "“" not in _shown(app), "the sample question is not one of these documents"
         go_on.set()
-        await until(pilot, lambda: "✓ 2" in _shown(app))
+        await _shows(pilot, "✓ 2")
         assert "2 in the library." in _shown(app)
         assert "✗ broken.pdf: " in _shown(app)
         await pilot.press("enter")
@@ -174,15 +175,14 @@ async def test_documents_of_ones_own(
 
 @pytest.mark.usefixtures("bare")
 async def test_escape_leaves_and_stops(machine: _Machine, app: DeepthinkApp) -> None:
-    answers: list[str | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(app, pilot, answers)
+        answers = await _opened(pilot)
         await pilot.press("ctrl+c")
         await until(pilot, lambda: any("quit" in toast.message for toast in app._notifications))
         assert "Quit" in {key.description for key in app.screen.query(FooterKey)}
         machine.hold.clear()
         await pilot.press("enter")
-        await until(pilot, lambda: "50%" in _shown(app))
+        await _shows(pilot, "50%")
         await pilot.press("escape")
         await until(pilot, lambda: answers)
         await until(pilot, lambda: not any(worker.is_running for worker in app.workers))
@@ -199,7 +199,7 @@ async def test_what_was_typed_before_the_app_could_read_it_is_asked(machine: _Ma
 
 async def test_typing_a_question_closes_the_first_steps(app: DeepthinkApp, machine: _Machine) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen) and "▸ 1" in _shown(app))
+        await _shows(pilot, "▸ 1")
         for letter in "xyz":
             app.post_message(events.Key(letter, letter))
         await until(pilot, lambda: app.screen.query(Prompt))
@@ -220,7 +220,7 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
         ask = app.screen
         await pilot.press(*"Who")
         looked.set()
-        await until(pilot, lambda: "The library is empty." in _shown(app))
+        await _shows(pilot, "The library is empty.")
         await pilot.press(*" is so")
         assert (app.screen, ask.query_one(Prompt).text) == (ask, "Who is so")
 
@@ -229,24 +229,17 @@ async def test_who_is_writing_a_question_at_the_first_start_is_left_alone(
 @pytest.mark.parametrize(
     ("look", "step"), [("120x40-light", "fetching"), ("80x24-dark", "question")], indirect=["look"]
 )
-def test_welcome_in_pictures(
-    step: str, look: Look, make_app: MakeApp, machine: _Machine, snap_compare: Snap
-) -> None:
-    app = make_app(theme=look.theme)
-
+def test_welcome_in_pictures(step: str, machine: _Machine, picture: Picture) -> None:
     async def show(pilot: Pilot[Any]) -> None:
-        await _opened(app, pilot, [])
-        if step == "fetching":
-            machine.hold.clear()
-            await pilot.press("enter")
-            await until(pilot, lambda: "50%" in _shown(app))
-        else:
-            await pilot.press("enter")
-            await until(pilot, lambda: "✓ 2" in _shown(app))
+        await _opened(pilot)
+        await pilot.press("enter")
+        await _shows(pilot, "50%" if step == "fetching" else "✓ 2")
 
-    if step == "question":
+    if step == "fetching":
+        machine.hold.clear()
+    else:
         machine.pulled = list(DEFAULTS)
     try:
-        assert snap_compare(app, terminal_size=look.size, run_before=show)
+        picture(show)
     finally:
         machine.hold.set()

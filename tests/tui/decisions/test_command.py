@@ -11,7 +11,7 @@ from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from tests.traces.test_exchange import collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
-from tests.tui.conftest import QUESTION, Answer, Run
+from tests.tui.conftest import QUESTION, Run
 from traces.decisions import Collected, CollectedQuestion, Outcome
 from traces.runs import Labels, Ratings, Runs
 from traces.store import Store
@@ -32,13 +32,11 @@ def test_without_a_decision_each_says_what_to_do(deepthink: Run, tmp_path: Path)
     for told in (deepthink("traces").out, stats := deepthink("traces", "stats").out):
         assert "1 run so far" in told
     assert "deepthink collect" in stats
-    refused = deepthink("traces", "export", str(tmp_path / "t.parquet"))
-    assert (refused.code, refused.out) == (2, "")
-    assert "No decision is stored yet" in refused.err
+    export = deepthink("traces", "export", str(tmp_path / "t.parquet"))
+    assert "No decision is stored yet" in export.refused()
 
 
-def test_a_real_run_can_be_read_as_it_was_decided(library: Path, model: Answer, deepthink: Run) -> None:
-    model()
+def test_a_real_run_can_be_read_as_it_was_decided(library: Path, deepthink: Run) -> None:
     deepthink("ask", QUESTION)
     run_id = Runs(open_store()).find("last").id
     out = deepthink("traces", "show", "--state").out
@@ -70,10 +68,8 @@ def test_the_list_says_who_decided_and_what_came_of_it(
     head = deepthink("traces").out.splitlines()[0].split()
     assert (head[:2], head[-1]) == (["run", "decisions"], "question"), "no word is broken"
     listed = json.loads(deepthink("traces", "--json").out)
-    assert [(run["id"], run["tree"], run["labels"]) for run in listed] == [
-        (ids[1], True, 0),
-        (ids[0], False, 1),
-    ]
+    found = [(run["id"], run["tree"], run["labels"]) for run in listed]
+    assert found == [(ids[1], True, 0), (ids[0], False, 1)]
     assert all(run["started"].endswith("Z") for run in listed)
 
 
@@ -95,10 +91,7 @@ def test_a_run_is_shown_with_what_was_said_of_it(ids: tuple[str, str], deepthink
     assert "state" not in shown["decisions"][0]
 
 
-def test_a_deleted_document_is_named_and_its_states_stay(
-    library: Path, model: Answer, deepthink: Run
-) -> None:
-    model()
+def test_a_deleted_document_is_named_and_its_states_stay(library: Path, deepthink: Run) -> None:
     deepthink("ask", QUESTION)
     before = deepthink("traces", "show", "--state").out
     assert "no longer in the library" not in before
@@ -107,19 +100,6 @@ def test_a_deleted_document_is_named_and_its_states_stay(
     assert "no longer in the library: facts/supplier.md; the states stand as they were seen" in after
     assert len(after.splitlines()) == len(before.splitlines()) + 1
     assert json.loads(deepthink("traces", "show", "--json").out)["documents_gone"] == ["facts/supplier.md"]
-
-
-def test_what_was_seen_cannot_steer_the_terminal(deepthink: Run) -> None:
-    store = open_store()
-    run_id = watched(store)
-    with store.transaction() as db:
-        db.execute("UPDATE decisions SET text = ?, justification = ?", [stored.EVIL, stored.EVIL])
-        db.execute("UPDATE runs SET question = ?", [stored.EVIL])
-    Labels(store).put(run_id, 0, "FINISH", note=stored.EVIL)
-    for arguments in (("traces",), ("traces", "show", "--state")):
-        out = deepthink(*arguments).out
-        assert "gotcha" in out
-        assert "\x1b" not in out
 
 
 def test_a_decision_is_labelled_and_the_label_taken_back(ids: tuple[str, str], deepthink: Run) -> None:
@@ -157,10 +137,7 @@ def test_what_cannot_be_is_one_sentence_and_a_way_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = deepthink("traces", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 2
+    assert words in deepthink("traces", *arguments).refused()
     assert not (tmp_path / "t.parquet").exists()
     assert list(Labels(open_store()).of_run(ids[0])) == [1]
 
@@ -191,15 +168,13 @@ def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Pa
     question = CollectedQuestion("musique", "1", "Why?", ["So"], "e", "", TREE, outcomes)
     Collected(Store(path)).put(question)
     run_id = question.run_id
-    assert run_id in deepthink("traces", "--store", str(path), "show").out
-    assert run_id in deepthink("traces", "--store", str(path)).out
-    assert run_id in deepthink("traces", "--store", str(path), "list").out
+    for command in ((), ("list",), ("show",)):
+        assert run_id in deepthink("traces", "--store", str(path), *command).out
     assert deepthink("traces", "--store", str(path), "export", str(tmp_path / "t.parquet")).code == 0
     assert {row["run_id"] for row in rows(tmp_path / "t.parquet")} == {run_id}
-    missing = deepthink("traces", "--store", str(tmp_path / "none.duckdb"), "stats")
-    assert missing.code == 4
-    assert str(tmp_path / "none.duckdb") in missing.err
-    assert not (tmp_path / "none.duckdb").exists()
+    missing = tmp_path / "none.duckdb"
+    assert str(missing) in deepthink("traces", "--store", str(missing), "stats").refused(4)
+    assert not missing.exists()
 
 
 def test_traces_go_elsewhere(
@@ -241,9 +216,7 @@ def test_a_run_that_was_imported_without_its_end_is_not_offered_to_be_resumed(
     assert deepthink("traces", "import", str(tmp_path / "t.parquet")).code == 0
     assert Runs(open_store()).find(run_id).status == "waiting"
     assert "nothing to resume" in deepthink("runs", "--unfinished").out
-    refused = deepthink("resume", run_id)
-    assert refused.code == 2
-    assert "no checkpoint" in refused.err
+    assert "no checkpoint" in deepthink("resume", run_id).refused()
 
 
 def test_an_answer_is_rated_and_the_rating_withdrawn(ids: tuple[str, str], deepthink: Run) -> None:
@@ -254,6 +227,4 @@ def test_an_answer_is_rated_and_the_rating_withdrawn(ids: tuple[str, str], deept
     assert deepthink("runs", "rate", ids[1], "--drop").code == 0
     assert Ratings(open_store()).of(ids[1]) is None
     for arguments in (("last",), ("last", "good", "--drop"), ("last", "splendid"), ("zzz", "good")):
-        refused = deepthink("runs", "rate", *arguments)
-        assert (refused.code, refused.out) == (2, "")
-        assert len(refused.err.splitlines()) == 2
+        deepthink("runs", "rate", *arguments).refused()

@@ -15,8 +15,9 @@ from textual.widgets import Static
 from agent import events as ev
 from agent.decisions.decider import OLDEST_VERSION, PolicyState
 from tests.tui.parts import decided, shadow
+from tests.tui.seen import text_of, toasts
 from tests.tui.stored import store_run
-from tests.tui.waiting import until
+from tests.tui.waiting import comes, until
 from traces.runs import Label, Labels, NewRun, Runs
 from traces.store import Store
 from tui.app.app import DeepthinkApp
@@ -178,17 +179,10 @@ def quick_to_follow(monkeypatch: pytest.MonkeyPatch) -> None:
 async def opened(pilot: Pilot[Any]) -> LearnScreen:
     """The screen Learn, once its decisions are read."""
     await pilot.press("f5")
-    await until(pilot, lambda: isinstance(pilot.app.screen, LearnScreen))
-    screen = pilot.app.screen
-    assert isinstance(screen, LearnScreen)
-    await until(
-        pilot, lambda: "Reading" not in text(screen, "#message") or not screen.query_one("#message").display
-    )
+    screen = await comes(pilot, LearnScreen)
+    message = screen.query_one("#message", Static)
+    await until(pilot, lambda: "Reading" not in str(message.content) or not message.display)
     return screen
-
-
-def text(screen: LearnScreen, of: str) -> str:
-    return str(screen.query_one(of, Static).content)
 
 
 def rows(screen: LearnScreen) -> str:
@@ -210,8 +204,8 @@ async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) 
     Runs(app.engine.store).begin(NewRun("Hello?", "lean", "small", "minilm", "", "rules", ()))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert QUESTION in text(screen, "#run")
-        assert "answered · 4 decisions" in text(screen, "#run")
+        assert QUESTION in text_of(screen, "#run")
+        assert "answered · 4 decisions" in text_of(screen, "#run")
         strip = screen.query_one(DecisionStrip)
         await until(pilot, lambda: strip.option_count == len(TAKEN))
         assert screen.focused is strip
@@ -250,7 +244,7 @@ async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
         await pilot.press("backspace")
         await until(pilot, lambda: "✎" not in rows(screen))
         await pilot.press("end", "1")
-        assert "CONTINUE was not possible there, only FINISH." in [n.message for n in app._notifications]
+        assert "CONTINUE was not possible there, only FINISH." in toasts(app)
         assert 3 not in labels.of_run(run_id)
 
 
@@ -267,16 +261,16 @@ async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(app: Deepthink
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "Question 1?" in text(screen, "#run"))
+        await until(pilot, lambda: "Question 1?" in text_of(screen, "#run"))
         await pilot.press("f2")
         add(3)
         Runs(store).delete(ids[0])
         await pilot.press("f5")
-        await until(pilot, lambda: "run 3 of 3" in text(screen, "#run"))
-        assert "Question 1?" in text(screen, "#run"), "the person had gone there"
+        await until(pilot, lambda: "run 3 of 3" in text_of(screen, "#run"))
+        assert "Question 1?" in text_of(screen, "#run"), "the person had gone there"
         for n in (2, 3):
             await pilot.press("right_square_bracket")
-            await until(pilot, lambda: f"Question {n}?" in text(screen, "#run"))  # noqa: B023
+            await until(pilot, lambda: f"Question {n}?" in text_of(screen, "#run"))  # noqa: B023
 
 
 async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
@@ -285,7 +279,7 @@ async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
         asking, fold = going_on(app, TAKEN[0])
         assert asking.live is not None
         screen = await opened(pilot)
-        await until(pilot, lambda: "● live" in text(screen, "#run"))
+        await until(pilot, lambda: "● live" in text_of(screen, "#run"))
         strip = screen.query_one(DecisionStrip)
         assert strip.option_count == 1
         fold.take(TAKEN[1])
@@ -294,10 +288,10 @@ async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
         await pilot.press("t")
         steering = asking.live.steering
         assert [steering.teaching] == [True]
-        assert "teach mode" in text(screen, "#run")
+        assert "teach mode" in text_of(screen, "#run")
         fold.take(ASKED)
         await until(pilot, lambda: strip.option_count == 3)
-        assert "It waits for you" in text(screen, "#run")
+        assert "It waits for you" in text_of(screen, "#run")
         assert "The run waits for you" in behind(screen)
         await pilot.press("2")
         assert "REVISE was not possible there, only CONTINUE or FINISH." in [
@@ -315,7 +309,7 @@ async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
         await pilot.press("t")
         assert [steering.teaching] == [False]
         await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "An older one?" in text(screen, "#run"))
+        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
         fold.take(TAKEN[3])
         await pilot.press("right_square_bracket")
         await until(pilot, lambda: strip.option_count == 4)
@@ -330,35 +324,21 @@ async def test_the_last_run_is_shown_on_coming_back(app: DeepthinkApp) -> None:
     stored = store_decided(app.engine.store, question="An older one?")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "An older one?" in text(screen, "#run"))
+        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
         await pilot.press("f2")
         asking, fold = going_on(app, *TAKEN)
         fold.take(ev.RunFinished("answered", "enough", 42.0, 9, 900, 400, 80))
         asking.live = None
         await pilot.press("f5")
-        await until(pilot, lambda: QUESTION in text(screen, "#run"))
-        assert "● live" not in text(screen, "#run")
+        await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
+        assert "● live" not in text_of(screen, "#run")
         await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "An older one?" in text(screen, "#run"))
+        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
         await pilot.press("f2", "f5")
         await pilot.pause()
-        assert "An older one?" in text(screen, "#run"), "the person had gone there"
+        assert "An older one?" in text_of(screen, "#run"), "the person had gone there"
         screen.query_one(DecisionsPane).show_run(stored)
         await pilot.pause()
-
-
-async def test_a_store_that_cannot_be_read_is_told_and_read_again(app: DeepthinkApp) -> None:
-    app.engine.store.path.parent.mkdir(parents=True)
-    app.engine.store.path.write_bytes(b"this is no database")
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "The library file is damaged" in text(screen, "#message")
-        assert "u tries again" in text(screen, "#message")
-        app.engine.store.path.unlink()
-        store_decided(app.engine.store)
-        await pilot.press("u")
-        await until(pilot, lambda: QUESTION in text(screen, "#run"))
-        assert not screen.query_one("#message").display
 
 
 def test_the_detail_holds_every_field_of_the_state() -> None:

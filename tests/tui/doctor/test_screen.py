@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
 from textual.worker import get_current_worker
 
-from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.conftest import Picture, looks
+from tests.tui.seen import text_of
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.doctor.findings import Finding
@@ -65,22 +65,18 @@ def doctor(monkeypatch: pytest.MonkeyPatch) -> _Doctor:
 
 
 def _lines(app: DeepthinkApp) -> list[str]:
-    return str(app.screen.query_one("Findings Static", Static).render()).splitlines()
-
-
-def _sum(app: DeepthinkApp) -> str:
-    return str(app.screen.query_one("#sum", Static).render())
+    return text_of(app.screen, "Findings Static").splitlines()
 
 
 async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, app: DeepthinkApp) -> None:
     doctor.go.clear()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f9")
-        await until(pilot, lambda: _sum(app) == "… checking: 3 done")
+        await until(pilot, lambda: text_of(app.screen, "#sum") == "… checking: 3 done")
         assert len(_lines(app)) == 3
         await pilot.press("r")  # not while it examines
         doctor.go.set()
-        await until(pilot, lambda: _sum(app) == "✗ 1 thing keeps deepthink from working")
+        await until(pilot, lambda: "✗ 1 thing keeps deepthink from" in text_of(app.screen, "#sum"))
         assert doctor.asked == 1
         lines = _lines(app)
         assert lines[0].startswith("✓ ok       Python")
@@ -95,15 +91,14 @@ async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, 
         for number, summary in ((3, "✓ All good"), (4, "! It works; 1 could be better")):
             doctor.found = FOUND[:number]
             await pilot.press("r")
-            await until(pilot, lambda: _sum(app) == summary)  # noqa: B023 - awaited at once
+            await until(pilot, lambda: text_of(app.screen, "#sum") == summary)  # noqa: B023 - at once
 
 
 @looks("120x40-light")
-def test_the_doctor(look: Look, make_app: MakeApp, doctor: _Doctor, snap_compare: Snap) -> None:
+def test_the_doctor(doctor: _Doctor, picture: Picture) -> None:
     async def show(pilot: Pilot[Any]) -> None:
         await pilot.press("f9")
-        await until(pilot, lambda: "✗" in _sum(app))
+        await until(pilot, lambda: "✗" in text_of(pilot.app.screen, "#sum"))
 
     doctor.terminal = "as wide as it is"
-    app = make_app(theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=show)
+    picture(show)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from textual.widgets import TabbedContent
+from textual.widgets import Static, TabbedContent
 
-from tests.tui.decisions.test_screen import opened, store_decided, text
+from tests.tui.decisions.test_screen import QUESTION, opened, store_decided
+from tests.tui.seen import text_of
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.decisions.strip import DecisionStrip
@@ -17,7 +18,7 @@ async def test_its_views_are_gone_through_by_key_and_mouse(app: DeepthinkApp) ->
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await until(
-            pilot, lambda: "Not enough decisions yet: 4 of about 3,000." in text(screen, "#purpose")
+            pilot, lambda: "Not enough decisions yet: 4 of about 3,000." in text_of(screen, "#purpose")
         )
         tabs = screen.query_one(TabbedContent)
         await pilot.press("t")
@@ -44,11 +45,18 @@ async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp
     app.engine.store.path.write_bytes(b"this is no database")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "✗ The library file is damaged" in text(screen, "#purpose"))
+        message = screen.query_one("#message", Static)
+        assert "The library file is damaged" in str(message.content)
+        assert "u tries again" in str(message.content)
+        await until(pilot, lambda: "✗ The library file is damaged" in text_of(screen, "#purpose"))
         await pilot.press("right")
-        await until(pilot, lambda: "u tries again" in text(screen, "#card Static"))
+        await until(pilot, lambda: "u tries again" in text_of(screen, "#card Static"))
         assert len(app._notifications) <= 1, "the Ask screen may tell it; this one shows it"
         app.engine.store.path.unlink()
+        store_decided(app.engine.store)
         await pilot.press("u")
-        await until(pilot, lambda: "There is no policy" in text(screen, "#card Static"))
-        assert "0 of about 3,000" in text(screen, "#purpose")
+        await until(pilot, lambda: "There is no policy" in text_of(screen, "#card Static"))
+        assert "4 of about 3,000" in text_of(screen, "#purpose")
+        await pilot.press("left", "u")
+        await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
+        assert not message.display

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.widgets import Input, Static
+from textual.pilot import Pilot
+from textual.widgets import Input
 from textual.widgets._footer import FooterKey
 
+from tests.tui.seen import text_of
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.library.actions import Intake, completions
@@ -22,23 +24,24 @@ pytestmark = pytest.mark.usefixtures("beneath")
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files that can be read, some that cannot, and hidden ones; the current one."""
     root = tmp_path / "shelf"
-    for name in (
-        "letters/april.md",
-        "letters/may.txt",
-        "letters/NOTES",
-        "report.pdf",
-        "tool.exe",
-        ".secret.md",
-        "[b]odd.md",
-    ):
+    names = "letters/april.md letters/may.txt letters/NOTES report.pdf tool.exe .secret.md [b]odd.md"
+    for name in names.split():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("A word.", encoding="utf-8")
     monkeypatch.chdir(root)
     return root
 
 
+async def opened(pilot: Pilot[int], screen: FilesScreen) -> list[Intake | None]:
+    """Put the screen on top, and wait for its files; what is taken from it."""
+    taken: list[Intake | None] = []
+    pilot.app.push_screen(screen, taken.append)
+    await until(pilot, lambda: screen.is_mounted and rows(screen))
+    return taken
+
+
 def told(screen: FilesScreen) -> str:
-    return str(screen.query_one("#message", Static).content)
+    return text_of(screen, "#message")
 
 
 def keys(screen: FilesScreen) -> list[str]:
@@ -52,11 +55,9 @@ def rows(screen: FilesScreen) -> list[str]:
 
 
 async def test_marked_files_and_folders_are_taken(shelf: Path, app: DeepthinkApp, stocked: None) -> None:
-    taken: list[Intake | None] = []
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
-        app.push_screen(screen, taken.append)
-        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        taken = await opened(pilot, screen)
         assert rows(screen) == ["letters", "[b]odd.md", "report.pdf"]
         await pilot.press("down")
         await until(pilot, lambda: told(screen) == "letters: Space marks it.")
@@ -77,8 +78,7 @@ async def test_marked_files_and_folders_are_taken(shelf: Path, app: DeepthinkApp
 async def test_hidden_files_and_the_folder_above(shelf: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
-        app.push_screen(screen)
-        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        await opened(pilot, screen)
         await pilot.press("full_stop")
         await until(pilot, lambda: ".secret.md" in rows(screen))
         await pilot.press("full_stop")
@@ -96,11 +96,9 @@ async def test_hidden_files_and_the_folder_above(shelf: Path, app: DeepthinkApp)
 
 
 async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkApp) -> None:
-    taken: list[Intake | None] = []
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf, "newsroom")  # of the sample library: nothing is added to it by default
-        app.push_screen(screen, taken.append)
-        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        taken = await opened(pilot, screen)
         line = screen.query_one(PathInput)
         line.focus()
         await pilot.press(*"let")
@@ -125,11 +123,9 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
 
 
 async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path, app: DeepthinkApp) -> None:
-    taken: list[Intake | None] = []
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
-        app.push_screen(screen, taken.append)
-        await until(pilot, lambda: screen.is_mounted and rows(screen))
+        taken = await opened(pilot, screen)
         line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
         await until(pilot, lambda: "Open/close" in keys(screen))
         await pilot.press("down", "down", "space")
@@ -155,12 +151,10 @@ async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path,
 async def test_an_address_needs_the_web_and_a_collection_a_name(
     shelf: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
-    taken: list[Intake | None] = []
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf, "mine")
-        app.push_screen(screen, taken.append)
-        await until(pilot, lambda: screen.is_mounted and screen.query_one("#collection", Input).value)
-        assert screen.query_one("#collection", Input).value == "mine"
+        await opened(pilot, screen)
+        await until(pilot, lambda: screen.query_one("#collection", Input).value == "mine")
         await pilot.press("enter", "enter")  # shuts and opens the folder: nothing is marked
         screen.set_focus(screen.query_one("#collection", Input))
         await pilot.press("enter")
@@ -174,8 +168,8 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
         app.engine.reload()
         await pilot.press("escape")
         again = FilesScreen(shelf)
-        app.push_screen(again, taken.append)
-        await until(pilot, lambda: again.is_mounted and again.query_one("#collection", Input).value)
+        taken = await opened(pilot, again)
+        await until(pilot, lambda: again.query_one("#collection", Input).value)
         again.query_one(PathInput).value = "https://example.org/a"
         again.query_one("#collection", Input).value = "no/name"
         again.set_focus(again.query_one("#collection", Input))
@@ -183,8 +177,8 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
         await until(pilot, lambda: "cannot be the name" in told(again))
         again.query_one("#collection", Input).value = "name"
         await pilot.press("enter")
-        await until(pilot, lambda: len(taken) == 2)
-    assert taken == [None, Intake((), ("https://example.org/a",), "name", "")]
+        await until(pilot, lambda: taken)
+    assert taken == [Intake((), ("https://example.org/a",), "name", "")]
 
 
 def test_completions(shelf: Path) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 from PIL.Image import Image
 from textual.content import Content
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent.documents.ingest import ingest
@@ -18,6 +19,7 @@ from tests.agent.documents.formats.samples import pdf_file
 from tests.formats import FILES
 from tests.scripted import HashEmbedder
 from tests.tui.library.shelf import BANK, TABLE, fill, fill_long
+from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import until
 from traces.library import Library
 from tui.app.app import DeepthinkApp
@@ -38,13 +40,16 @@ SIZE = (80, 24)
 pytestmark = pytest.mark.usefixtures("beneath")
 
 
+async def opened(pilot: Pilot[int], screen: PassageScreen) -> DocumentText:
+    """The text on a screen that is put on top, once it is there."""
+    pilot.app.push_screen(screen)
+    await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+    return screen.query_one(DocumentText)
+
+
 def shown(text: DocumentText) -> str:
     """What is in view."""
     return "\n".join(text.render_line(y).text.rstrip() for y in range(text.size.height))
-
-
-def told(screen: PassageScreen, which: str) -> str:
-    return str(screen.query_one(which, Static).content)
 
 
 async def test_it_opens_at_the_passage_with_the_sentence_marked(app: DeepthinkApp) -> None:
@@ -54,21 +59,16 @@ async def test_it_opens_at_the_passage_with_the_sentence_marked(app: DeepthinkAp
         screen = PassageScreen(
             passages[3].id, "The company did not\n draw on its credit line in the quarter.", number=3
         )
-        app.push_screen(screen)
-        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
-        text = screen.query_one(DocumentText)
+        text = await opened(pilot, screen)
         assert text.current == 3
         view = shown(text)
         assert "▸ cited as [3]" in view
-        assert "“The company did not draw on its credit line in the quarter.”" in " ".join(
-            view.split()
-        ).replace("▌ ", "")
-        assert told(screen, "#heading") == "Report for the second quarter of 2025"
-        place = told(screen, "#place")
-        assert (
-            place
-            == "filings · report.pdf · 2025-06-30 · p. 2 of 3 · passage 4 of 6\nItem 7. Results › Liquidity"
-        )
+        words = " ".join(view.split()).replace("▌ ", "")
+        assert "“The company did not draw on its credit line in the quarter.”" in words
+        assert text_of(screen, "#heading") == "Report for the second quarter of 2025"
+        document, section = text_of(screen, "#place").splitlines()
+        assert document == "filings · report.pdf · 2025-06-30 · p. 2 of 3 · passage 4 of 6"
+        assert section == "Item 7. Results › Liquidity"
         await pilot.press("n")
         assert text.current == 4
         await pilot.press("p", "p")
@@ -88,9 +88,7 @@ async def test_words_are_found_one_after_the_other(app: DeepthinkApp) -> None:
     first = Library(app.engine.store).document_passages(ids["report.pdf"])[0].id
     async with app.run_test(size=SIZE) as pilot:
         screen = PassageScreen(first)
-        app.push_screen(screen)
-        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
-        text, words = screen.query_one(DocumentText), screen.query_one(FindBar)
+        text, words = await opened(pilot, screen), screen.query_one(FindBar)
         await pilot.press("slash", *"bonds")
         assert words.has_focus
         assert text.current == 3
@@ -113,10 +111,7 @@ async def test_words_are_found_one_after_the_other(app: DeepthinkApp) -> None:
 async def test_thousands_of_passages_are_laid_out_as_they_come_near(app: DeepthinkApp) -> None:
     first = fill_long(app.engine.store)
     async with app.run_test(size=SIZE) as pilot:
-        screen = PassageScreen(first + 2000)
-        app.push_screen(screen)
-        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
-        text = screen.query_one(DocumentText)
+        text = await opened(pilot, PassageScreen(first + 2000))
         assert text.virtual_size.height < 600, "about 40 passages are laid out"
         assert "passage number 2000." in shown(text)
         for _ in range(12):
@@ -137,8 +132,8 @@ async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(app: DeepthinkApp)
         screen = PassageScreen(7, "It was so.", 2, cast(Evidence, {"collection": "news", **kept}))
         app.push_screen(screen)
         await until(pilot, lambda: screen.is_mounted and screen.query_one("#gone").display)
-        assert "no longer in the library" in told(screen, "#gone")
-        assert told(screen, "#heading") == "An old page"
+        assert "no longer in the library" in text_of(screen, "#gone")
+        assert text_of(screen, "#heading") == "An old page"
         assert "Once. “It was so.”" in shown(screen.query_one(DocumentText))
         bare = PassageScreen(8)
         app.push_screen(bare)
@@ -148,23 +143,20 @@ async def test_a_passage_that_is_gone_is_shown_as_it_was_kept(app: DeepthinkApp)
 
 
 async def test_the_original_is_opened_or_named(
-    filled: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
+    library: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(app, "open_url", opened.append)
-    library = Library(app.engine.store)
-    (document,) = (d for d in library.documents("facts") if d.name == "fire.md")
+    originals: list[str] = []
+    monkeypatch.setattr(app, "open_url", originals.append)
+    stored = Library(app.engine.store)
+    (document,) = (d for d in stored.documents("facts") if d.name == "fire.md")
     async with app.run_test(size=SIZE) as pilot:
-        app.push_screen(PassageScreen(library.document_passages(document.id)[0].id))
-        await until(
-            pilot, lambda: app.screen.query(DocumentText) and app.screen.query_one(DocumentText).passage
-        )
+        await opened(pilot, PassageScreen(stored.document_passages(document.id)[0].id))
         monkeypatch.setenv("DISPLAY", ":0")
         await pilot.press("o")
-        await until(pilot, lambda: opened == [(filled / "fire.md").resolve().as_uri()])
-        (filled / "fire.md").unlink()
+        await until(pilot, lambda: originals == [(library / "fire.md").resolve().as_uri()])
+        (library / "fire.md").unlink()
         await pilot.press("o")
-        await until(pilot, lambda: "no longer there" in [toast.message for toast in app._notifications][-1])
+        await until(pilot, lambda: "no longer there" in toasts(app)[-1])
 
 
 @pytest.mark.parametrize(
@@ -222,8 +214,7 @@ async def test_the_page_of_a_passage_is_pictured(tmp_path: Path, app: DeepthinkA
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: not place.region)
         screen = PassageScreen(note[0].id)
-        app.push_screen(screen)
-        await until(pilot, lambda: screen.is_mounted and screen.query_one(DocumentText).passage)
+        await opened(pilot, screen)
         assert not screen.has_class("-pictured")
         assert screen.query_one(_Drawn).image is None
 

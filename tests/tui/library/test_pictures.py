@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from agent.documents import ingest as ing
 from agent.documents.document import UnreadableDocument
-from tests.tui.conftest import Look, MakeApp, Snap
+from tests.tui.conftest import Picture, Scene
 from tests.tui.library.shelf import fill
 from tests.tui.library.test_screen import facts, opened, search, told
+from tests.tui.seen import text_of
 from tests.tui.waiting import PATIENCE, until
 from tui.app.app import DeepthinkApp
+from tui.assemble import open_store
 from tui.library.files import FilesScreen, PathTree
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.passage import DocumentText, PassageScreen
@@ -71,7 +73,7 @@ async def choosing_files(pilot: Pilot[int]) -> None:
     await pilot.press("down", "right")
     await until(pilot, lambda: tree.root.children[0].children)
     await pilot.press("space", "down", "down", "down", "space")
-    await until(pilot, lambda: str(screen.query_one("#message", Static).content).startswith("2 marked"))
+    await until(pilot, lambda: text_of(screen, "#message").startswith("2 marked"))
 
 
 async def a_passage_in_its_document(pilot: Pilot[int]) -> None:
@@ -96,10 +98,8 @@ async def a_passage_in_its_document(pilot: Pilot[int]) -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_library(
-    scene: Callable[[Pilot[int]], Awaitable[object]],
-    look: Look,
-    make_app: MakeApp,
-    snap_compare: Snap,
+    scene: Scene,
+    picture: Picture,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
@@ -107,16 +107,11 @@ def test_library(
     monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
     if scene in {choosing_files, a_passage_in_its_document}:
         request.getfixturevalue("beneath")
-    app = make_app(theme=look.theme)
     if scene is not opened:
-        fill(app.engine.store)
+        fill(open_store())
     if scene is choosing_files:
         for name in NAMES:
             (tmp_path / "there" / "documents" / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "there" / "documents" / name).write_text("A word.", encoding="utf-8")
         monkeypatch.chdir(tmp_path / "there")
-
-    async def act(pilot: Pilot[int]) -> None:
-        await scene(pilot)
-
-    assert snap_compare(app, terminal_size=look.size, run_before=act)
+    picture(scene)

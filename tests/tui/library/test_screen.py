@@ -18,7 +18,8 @@ from agent.documents.sample_library import COLLECTIONS
 from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
 from tests.tui.library.shelf import put
-from tests.tui.waiting import until
+from tests.tui.seen import text_of, toasts
+from tests.tui.waiting import comes, until
 from traces.folders import Folders
 from traces.library import Library
 from traces.records import Collection
@@ -43,15 +44,26 @@ def begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
 
 
-def screen_of(pilot: Pilot[int]) -> LibraryScreen:
-    screen = pilot.app.screen
-    assert isinstance(screen, LibraryScreen)
+async def opened(pilot: Pilot[int]) -> LibraryScreen:
+    screen = await comes(pilot, LibraryScreen)
+    await until(pilot, lambda: "…" not in facts(pilot))
     return screen
 
 
-async def opened(pilot: Pilot[int]) -> LibraryScreen:
-    await until(pilot, lambda: isinstance(pilot.app.screen, LibraryScreen) and "…" not in facts(pilot))
-    return screen_of(pilot)
+async def chosen(pilot: Pilot[int]) -> LibraryScreen:
+    """The screen, with a collection under the cursor."""
+    screen = await opened(pilot)
+    await until(pilot, lambda: screen.query_one(Shelves).chosen)
+    return screen
+
+
+async def confirm(pilot: Pilot[int], key: str, answer: str) -> str:
+    """Press a key that asks first, and answer; what was asked."""
+    await pilot.press(key)
+    window = await comes(pilot, ConfirmScreen)
+    asked = f"{text_of(window, '.title')} {text_of(window, '#detail')}"
+    await pilot.press(answer)
+    return asked
 
 
 def facts(pilot: Pilot[int]) -> str:
@@ -59,7 +71,7 @@ def facts(pilot: Pilot[int]) -> str:
     screen = pilot.app.screen_stack[0]
     if not screen.query("#facts"):
         return "…"
-    return " ".join(str(screen.query_one("#facts", Static).content).split()) or "…"
+    return " ".join(text_of(screen, "#facts").split()) or "…"
 
 
 def told(pilot: Pilot[int]) -> str:
@@ -74,7 +86,7 @@ def held(app: DeepthinkApp) -> dict[str, list[str]]:
 
 
 def notices(app: DeepthinkApp) -> str:
-    return "\n".join(notification.message for notification in app._notifications)
+    return "\n".join(toasts(app))
 
 
 @pytest.fixture
@@ -87,17 +99,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-async def test_the_samples_warn_of_no_language_and_the_details_tell_it(
+async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(
     app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HashEmbedder, "name", "bge-small-en")  # supports English only
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
+        assert "The library is empty. Press a to add documents" in facts(pilot)
+        assert "Press t to read the sample library" in facts(pilot)
+        for action in ("reread", "remove", "describe", "stop", "hide"):
+            assert screen.check_action(action, ()) is False
         await pilot.press("t")
-        await until(pilot, lambda: "12 added" in told(pilot))
+        await until(pilot, lambda: "✓ Read the sample library: 12 added" in told(pilot))
         assert "Chinese" not in told(pilot)
+        assert set(held(app)) == set(COLLECTIONS)
         tree = screen.query_one(Shelves)
         await until(pilot, lambda: tree.chosen and screen.focused is tree)
+        assert screen.check_action("samples", ()) is False
         await pilot.press("up", "right")
         await until(pilot, lambda: tree.root.children[0].children)
         await pilot.press(*["down"] * 7)
@@ -105,6 +123,9 @@ async def test_the_samples_warn_of_no_language_and_the_details_tell_it(
         await pilot.press("up")
         await until(pilot, lambda: "board-note" in facts(pilot))
         assert "language" not in facts(pilot)
+        assert screen.query_one(IngestPanel).has_class("-shown")
+        await pilot.press("escape")
+        assert not screen.query_one(IngestPanel).has_class("-shown")
 
 
 async def test_collections_documents_sections_and_passages(app: DeepthinkApp, stocked: None) -> None:
@@ -133,11 +154,8 @@ async def test_collections_documents_sections_and_passages(app: DeepthinkApp, st
             pilot, lambda: "Report for the second quarter" in facts(pilot) and outline.root.children
         )
         assert "kind PDF source /documents/report.pdf size 6 kB pages 3 date 2025-06-30" in facts(pilot)
-        assert [str(node.label) for node in outline.root.children] == [
-            "Overview  2",
-            "Item 7. Results  3",
-            "Item 1A. Risk factors  1",
-        ]
+        sections = [str(node.label) for node in outline.root.children]
+        assert sections == ["Overview  2", "Item 7. Results  3", "Item 1A. Risk factors  1"]
         await pilot.press("tab")
         await until(pilot, lambda: screen.focused is outline)
         await pilot.press("down", "down", "enter")
@@ -149,7 +167,7 @@ async def test_collections_documents_sections_and_passages(app: DeepthinkApp, st
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         await pilot.press("shift+tab", "enter")
-        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await comes(pilot, PassageScreen)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen and screen.focused is tree)
         await pilot.press("left", "left")
@@ -159,26 +177,7 @@ async def test_collections_documents_sections_and_passages(app: DeepthinkApp, st
         assert app.failures == []
 
 
-async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        assert "The library is empty. Press a to add documents" in facts(pilot)
-        assert "Press t to read the sample library" in facts(pilot)
-        for action in ("reread", "remove", "describe", "stop", "hide"):
-            assert screen.check_action(action, ()) is False
-        await pilot.press("t")
-        await until(pilot, lambda: "✓ Read the sample library" in told(pilot))
-        assert set(held(app)) == set(COLLECTIONS)
-        await until(pilot, lambda: len(screen.query_one(Shelves).root.children) == 2)
-        assert screen.check_action("samples", ()) is False
-        assert screen.query_one(IngestPanel).has_class("-shown")
-        await pilot.press("escape")
-        assert not screen.query_one(IngestPanel).has_class("-shown")
-
-
-async def test_a_library_that_cannot_be_opened_says_why(
-    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unreadable_library_says_why(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_library: Library) -> list[Collection]:
         raise StoreError("It cannot be written.", "Make its folder writable.")
 
@@ -195,8 +194,7 @@ async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: Deepth
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(app.screen, FilesScreen) and app.screen.query("#collection"))
-        picker = app.screen
+        picker = await comes(pilot, FilesScreen)
         await until(pilot, lambda: picker.query_one("#collection", Input).value)
         picker.query_one(PathInput).focus()
         picker.query_one(PathInput).value = str(folder)
@@ -207,11 +205,11 @@ async def test_files_are_chosen_and_what_fails_is_told(folder: Path, app: Deepth
         assert held(app) == {"documents": ["fire.md"]}
         await until(pilot, lambda: "documents 1 passages 1 not read empty.md is empty." in facts(pilot))
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: isinstance(app.screen, FailureScreen))
+        await comes(pilot, FailureScreen)
         assert "empty.md is empty.\nCheck that it" in app.screen.query_one(TextArea).text
         await pilot.press("escape")
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(app.screen, FilesScreen))
+        await comes(pilot, FilesScreen)
         await pilot.press("escape")
         assert isinstance(app.screen, LibraryScreen)
 
@@ -220,8 +218,7 @@ async def test_dropped_files_are_read_into_the_collection_one_is_in(
     folder: Path, app: DeepthinkApp, stocked: None
 ) -> None:
     async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        screen = await chosen(pilot)
         await pilot.press("down")
         app.post_message(events.Paste(f"'{folder / 'fire.md'}'"))
         await until(pilot, lambda: "✓ Read into news: 1 added" in told(pilot))
@@ -252,30 +249,19 @@ async def test_a_document_is_read_again_and_what_is_gone_is_said(folder: Path, a
 
 async def test_removing_asks_first(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        tree = screen.query_one(Shelves)
-        await until(pilot, lambda: tree.chosen)
+        tree = (await chosen(pilot)).query_one(Shelves)
         await pilot.press("right")
         await until(pilot, lambda: tree.root.children[0].children)
-        await pilot.press("down", "d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        question = str(app.screen.query_one(".title", Static).content)
-        assert question == "Remove report.pdf from filings?"
-        assert "Its 6 passages" in str(app.screen.query_one("#detail", Static).content)
-        await pilot.press("n")
+        await pilot.press("down")
+        assert "Remove report.pdf from filings? Its 6 passages" in await confirm(pilot, "d", "n")
         assert held(app)["filings"] == ["report.pdf", "scan.pdf"]
-        await pilot.press("d", "y")
+        await confirm(pilot, "d", "y")
         await until(pilot, lambda: held(app)["filings"] == ["scan.pdf"])
         await until(pilot, lambda: len(tree.root.children[0].children) == 1)
         assert tree.root.children[0].is_expanded
         await until(pilot, lambda: isinstance(tree.chosen, Collection))
         await until(pilot, lambda: facts(pilot).startswith("filings "))
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        assert "Remove “filings” with its 1 document?" in str(
-            app.screen.query_one(".title", Static).content
-        )
-        await pilot.press("y")
+        assert "Remove “filings” with its 1 document?" in await confirm(pilot, "d", "y")
         await until(pilot, lambda: set(held(app)) == {"news"})
         await until(pilot, lambda: len(tree.root.children) == 1)
         await until(pilot, lambda: facts(pilot).startswith("news "))
@@ -284,10 +270,9 @@ async def test_removing_asks_first(app: DeepthinkApp, stocked: None) -> None:
 async def test_a_collection_that_is_being_read_is_not_removed(app: DeepthinkApp, stocked: None) -> None:
     slow, refused = Slow(), "filings is being read."
     async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        screen = await chosen(pilot)
         await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await comes(pilot, ConfirmScreen)
         screen._begin(IngestJob("into filings", slow, ["filings"]))
         await pilot.press("y")
         await until(pilot, lambda: refused in notices(app))
@@ -296,27 +281,23 @@ async def test_a_collection_that_is_being_read_is_not_removed(app: DeepthinkApp,
         await until(pilot, lambda: refused in notices(app))
         assert app.screen is screen
         assert "filings" in held(app)
-        await pilot.press("down", "d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
+        await pilot.press("down")
+        await confirm(pilot, "d", "y")
         await until(pilot, lambda: set(held(app)) == {"filings"})
         slow.go.set()
         await until(pilot, lambda: not screen.query_one(IngestPanel).running)
         await until(pilot, lambda: screen.query_one(Shelves).collection == "filings")
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
+        await confirm(pilot, "d", "y")
         await until(pilot, lambda: not held(app))
 
 
 async def test_a_collection_is_described(app: DeepthinkApp, stocked: None) -> None:
     async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: screen.query_one(Shelves).chosen)
+        await chosen(pilot)
         await pilot.press("down", "e")
-        await until(pilot, lambda: isinstance(app.screen, DescribeScreen) and app.screen.query(Input))
+        await comes(pilot, DescribeScreen)
         await pilot.press("escape", "e")
-        await until(pilot, lambda: isinstance(app.screen, DescribeScreen) and app.screen.query(Input))
+        await comes(pilot, DescribeScreen)
         await pilot.press(*"What happened", "enter")
         await until(pilot, lambda: "news What happened" in facts(pilot))
         described = {c.name: c.description for c in Library(app.engine.store).collections()}
@@ -389,7 +370,7 @@ async def search(pilot: Pilot[int], words: str) -> SearchPanel:
 
 
 def state(panel: SearchPanel) -> str:
-    return str(panel.query_one("#state", Static).content)
+    return text_of(panel, "#state")
 
 
 def columns(panel: SearchPanel) -> list[str]:
@@ -411,11 +392,11 @@ async def test_the_search_shows_every_stage(app: DeepthinkApp, stocked: None) ->
         assert first[2].strip() in {"relevant", "maybe relevant"}
         ranks = [row(panel, at)[3].split()[0] for at in range(panel.query_one(DataTable).row_count)]
         assert ranks == sorted(ranks, key=int), "the rows are in the order of a column"
-        preview = str(panel.query_one("#preview Static", Static).content)
+        preview = text_of(panel, "#preview Static")
         assert "news · fire.md · 2025-05-12" in preview
         assert panel.query_one(DataTable).has_focus
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, PassageScreen))
+        await comes(pilot, PassageScreen)
         await pilot.press("escape", "d", "a", "e", "r")
         assert app.screen is screen, "nothing of the shelves can be changed from here"
         await pilot.press("escape")
@@ -492,12 +473,12 @@ def test_one_line_says_what_happened(store: Store, tmp_path: Path) -> None:
 async def test_the_library_shows_what_happened(tmp_path: Path, app: DeepthinkApp) -> None:
     _followed(app.engine.store, tmp_path / "letters")
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
+        await comes(pilot, LibraryScreen)
         line = app.screen.query_one("#followed", Static)
         await until(pilot, lambda: "1 moved. f shows more." in str(line.content))
         await pilot.press("f")
-        await until(pilot, lambda: isinstance(app.screen, ChangesScreen))
-        await until(pilot, lambda: "was b.md" in str(app.screen.query_one("#message", Static).content))
+        await comes(pilot, ChangesScreen)
+        await until(pilot, lambda: "was b.md" in text_of(app.screen, "#message"))
         choices = app.screen.query_one(OptionList)
         assert choices.option_count == 1
         choices.highlighted = 0
@@ -508,9 +489,7 @@ async def test_the_library_shows_what_happened(tmp_path: Path, app: DeepthinkApp
     assert Folders(app.engine.store).followed() == []
 
 
-def test_the_engine_reads_what_changes_while_nobody_asks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_are_read_while_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, told = Engine(), list[object]()
     monkeypatch.setattr(engine, "embedder", HashEmbedder)
     _followed(engine.store, tmp_path / "letters")

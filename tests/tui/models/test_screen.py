@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -19,9 +20,10 @@ from models.probe import ProbeResult
 from models.protocols import GenerationCancelled
 from models.servers.ollama import ModelFacts, OllamaServer
 from models.servers.openai import OpenAiServer
-from tests.tui.conftest import QUESTION, Answering, Gate, Look, MakeApp, Snap
+from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp, Picture
 from tests.tui.pulling import Pulling
-from tests.tui.waiting import until
+from tests.tui.seen import toasts
+from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.ask.screen import AskScreen
@@ -63,10 +65,9 @@ class _Machine(Pulling):
         )
 
     def serve(self, monkeypatch: pytest.MonkeyPatch, models: Mapping[str, str]) -> None:
+        facts = {name: ModelFacts(8192, frozenset({capability})) for name, capability in models.items()}
         monkeypatch.setattr(OllamaServer, "models", lambda _self: dict.fromkeys(models, "digest"))
-        monkeypatch.setattr(
-            OllamaServer, "facts", lambda _self, name: ModelFacts(8192, frozenset({models[name]}))
-        )
+        monkeypatch.setattr(OllamaServer, "facts", lambda _self, name: facts[name])
 
     def probe(
         self, chat: Answering, *, cancel: threading.Event, on_step: Callable[[str], None]
@@ -82,16 +83,16 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Machine:
     return _Machine(tmp_path / "models", monkeypatch)
 
 
-def _shown(app: DeepthinkApp, part: str = "message") -> str:
+def _shown(app: App[Any], part: str = "message") -> str:
     return str(app.screen.query_one(f"#{part}", Static).render())
 
 
-def _line(app: DeepthinkApp, name: str) -> str:
+def _line(app: App[Any], name: str) -> str:
     rows = app.screen.query_one(ModelList)
     return next((str(o.prompt)[2:] for o in rows.options if o.id and name in o.id), "")
 
 
-async def _at(app: DeepthinkApp, pilot: Pilot[Any], name: str, role: Any = "chat") -> None:
+async def _at(app: App[Any], pilot: Pilot[Any], name: str, role: Any = "chat") -> None:
     if app.current_mode != "models":
         await pilot.press("f7")
     rows = app.screen.query_one(ModelList)
@@ -113,11 +114,9 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await until(pilot, lambda: _line(app, "ollama:nomic"))
         assert _line(app, QWEN_CODER_1_5B.name).split()[::3] == ["✓", "GB", "use"]
-        assert _line(app, QWEN_CODER_0_5B.name).split() == [
-            "–",
-            QWEN_CODER_0_5B.name,
-            *"491 MB not here".split(),
-        ]
+        assert (
+            _line(app, QWEN_CODER_0_5B.name).split() == f"– {QWEN_CODER_0_5B.name} 491 MB not here".split()
+        )
         assert _line(app, "mine.gguf").split() == ["✓", "mine", "1", "MB"]
         assert "notes" not in "".join(_line(app, name) for name in ("notes", "odd"))
         assert _line(app, "ollama:llama3").split() == ["✓", "ollama:llama3"]
@@ -132,10 +131,9 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         await until(pilot, lambda: "the settings name it, and it is not" in _shown(app, "detail"))
 
 
-async def test_another_model_is_used_from_now_on(make_app: MakeApp, machine: _Machine) -> None:
+async def test_another_model_is_used_from_now_on(machine: _Machine, app: DeepthinkApp) -> None:
     mine = machine.folder / "mine.gguf"
     mine.write_bytes(b"GGUF")
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, str(mine))
         await pilot.press("enter")
@@ -159,7 +157,7 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
         await _at(app, pilot, "openai:qwen3")
         for answer in ("n", "y"):
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await comes(pilot, ConfirmScreen)
             assert "http://box:8080/v1" in str(app.screen.query_one("#detail", Static).render())
             assert load().model == QWEN_CODER_1_5B.name
             await pilot.press(answer)
@@ -168,7 +166,7 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
         assert load().openai_confirmed == "http://box:8080/v1"
 
 
-async def test_a_path_is_named_or_left(machine: _Machine, filled: Path, app: DeepthinkApp) -> None:
+async def test_a_path_is_named_or_left(machine: _Machine, library: Path, app: DeepthinkApp) -> None:
     with app.engine.store.connect() as db:
         db.execute("UPDATE library SET embedder = 'the one before'")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -196,9 +194,7 @@ async def test_a_path_is_named_or_left(machine: _Machine, filled: Path, app: Dee
         assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 
-async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
-    machine: _Machine, app: DeepthinkApp
-) -> None:
+async def test_a_pull_shows_its_progress_and_offers_the_model(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
@@ -218,7 +214,7 @@ async def test_a_pull_shows_how_far_it_is_and_offers_the_model(
         machine.fails = None
         for answer in ("n", "y"):
             await pilot.press("p")
-            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await comes(pilot, ConfirmScreen)
             assert load().model == QWEN_CODER_1_5B.name
             await pilot.press(answer)
             if answer == "n":
@@ -236,8 +232,8 @@ async def test_a_pull_that_ends_behind_a_window_takes_no_keys(machine: _Machine,
         await pilot.press("p", "f1")
         window = app.screen
         machine.hold.set()
-        await until(pilot, lambda: app._notifications)
-        assert [n.message for n in app._notifications] == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
+        await until(pilot, lambda: toasts(app))
+        assert toasts(app) == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
         await pilot.press("y")
         assert (app.screen, load().model) == (window, QWEN_CODER_1_5B.name)
 
@@ -264,13 +260,13 @@ async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None
 
 
 async def test_nothing_is_measured_while_a_run_goes_on(
-    make_app: MakeApp, machine: _Machine, filled: Path, monkeypatch: pytest.MonkeyPatch
+    machine: _Machine, library: Path, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(DeepthinkApp, "MODES", {**DeepthinkApp.MODES, "ask": AskScreen})
+    app = make_app()
     mine = machine.folder / "mine.gguf"
     mine.write_bytes(b"GGUF")
     gate, opened = Gate(1), list[Answering]()
-    app = make_app()
 
     def open_chat(_settings: object) -> Answering:
         opened.append(Answering(during=gate))
@@ -278,8 +274,7 @@ async def test_nothing_is_measured_while_a_run_goes_on(
 
     monkeypatch.setattr("tui.assemble.open_chat", open_chat)
     async with app.run_test(size=(80, 24)) as pilot:
-        asking = app.screen
-        assert isinstance(asking, AskScreen)
+        asking = await comes(pilot, AskScreen)
         asking.ask(QUESTION)
         await until(pilot, gate.reached.is_set)
         await _at(app, pilot, str(mine))
@@ -301,10 +296,9 @@ async def test_nothing_is_measured_while_a_run_goes_on(
     [("80x24-dark", "normal"), ("120x40-dark", "pulling")],
     indirect=["look"],
 )
-def test_models_in_pictures(
-    state: str, look: Look, make_app: MakeApp, machine: _Machine, snap_compare: Snap
-) -> None:
+def test_models_in_pictures(state: str, machine: _Machine, picture: Picture) -> None:
     async def show(pilot: Pilot[Any]) -> None:
+        app = pilot.app
         wanted = QWEN_CODER_1_5B if state == "normal" else QWEN_CODER_0_5B
         await _at(app, pilot, wanted.name)
         await until(pilot, lambda: _shown(app, "servers"))
@@ -313,5 +307,4 @@ def test_models_in_pictures(
             await pilot.press("p")
             await until(pilot, lambda: "25%" in _shown(app, "pull"))
 
-    app = make_app(theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=show)
+    picture(show)

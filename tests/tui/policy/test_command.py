@@ -1,18 +1,25 @@
-"""`deepthink policy` as a person uses it, and what they see of a policy that decides."""
+"""`deepthink policy`, `train-policy`, `train-planner` and `evaluate`, and a run that a policy decides."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from policy.serving import folder as folders
 from policy.serving.folder import GAIN, Gate
 from policy.serving.registry import Registry, policies_dir
+from policy.training import progress
+from policy.training.course import TrainingRequest
 from tests.policy import made
 from tests.policy.made import Preferring, policy
-from tests.tui.conftest import QUESTION, Answer, Run
+from tests.policy.training.made import collected
+from tests.scripted import HashEmbedder
+from tests.tui.conftest import QUESTION, Answering, Run
+from tests.tui.policy.trained import Trainer
+from tui.failures import EXIT_CODES
 from tui.terminal import moment
 
 A, B, C = (f"forest-20261121-{hour}0000" for hour in (10, 11, 12))
@@ -79,9 +86,7 @@ def test_use_and_rollback(deepthink: Run) -> None:
     assert f"{A} your own, active since " in _plain(deepthink("policy", "show").out)
     ran = deepthink("policy", "rollback")
     assert ran.out == "The policy in the box is active now.\n"
-    ran = deepthink("policy", "rollback")
-    assert (ran.code, ran.out) == (2, "")
-    assert "No policy was active before box." in ran.err
+    assert "No policy was active before box." in deepthink("policy", "rollback").refused()
     shown = _plain(deepthink("policy", "show").out)
     assert "rolled back to box" in shown
     assert f"chosen {A}" in shown
@@ -93,37 +98,212 @@ def test_a_spoiled_folder_is_told_and_leaves_the_active_one(deepthink: Run, own:
     (own / A / "model.pkl").write_bytes(b"")
     said = "could run a stranger's code"
     for command in (("use", A, "--force"), ("show", A)):
-        ran = deepthink("policy", *command)
-        assert (ran.code, ran.out) == (4, "")
-        assert said in ran.err
+        assert said in deepthink("policy", *command).refused(4)
     assert Registry().active().name == "box"
     assert said in _plain(deepthink("policy", "list").out)
 
 
 @pytest.mark.usefixtures("boxed", "own")
 def test_only_ones_own_can_be_removed_and_only_with_a_yes(deepthink: Run) -> None:
-    ran = deepthink("policy", "remove", A)
-    assert ran.code == 2
-    assert "--yes" in ran.err
-    for stays in (SHIPPED, "box"):
-        ran = deepthink("policy", "remove", stays)
-        assert (ran.code, "stays" in ran.err, "--yes" in ran.err) == (2, True, False)
+    assert "--yes" in deepthink("policy", "remove", A).refused()
+    for stays, *yes in ((SHIPPED,), ("box",), (SHIPPED, "-y"), ("box", "-y")):
+        told = deepthink("policy", "remove", stays, *yes).refused()
+        assert ("stays" in told, "--yes" in told) == (True, False)
     assert deepthink("policy", "remove", A, "--yes").out == f"Deleted the policy {A}.\n"
     assert not (policies_dir() / A).exists()
-    for name in (SHIPPED, "box"):
-        ran = deepthink("policy", "remove", name, "-y")
-        assert (ran.code, "stays" in ran.err) == (2, True)
 
 
 # --- a run ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("boxed", "own", "library")
-def test_a_promoted_policy_drives_the_next_question(deepthink: Run, model: Answer) -> None:
+def test_a_promoted_policy_drives_the_next_question(deepthink: Run) -> None:
     policy(policies_dir(), "late-1", save=Preferring("CONTINUE", 0.2).save)
     for name, steps in (("late-1", 2), (A, 1)):
         assert deepthink("policy", "use", name).code == 0
-        model()
         answer = json.loads(deepthink("ask", QUESTION, "--json").out)
         assert (answer["decider"], len(answer["steps"])) == (f"learned:{name}", steps)
         assert {d["source"] for d in answer["decisions"]} == {"learned"}
+
+
+# --- training -------------------------------------------------------------------------------------------
+
+EVENTS: list[progress.TrainingEvent] = [
+    progress.Began("data", "Reading what there is to learn from."),
+    progress.Warned("3 runs are left out."),
+    progress.DataSheet({"questions, toy": "80 to learn from, 20 held out"}),
+    progress.Began("train", "Training: value."),
+    progress.HeldOut(0, 0.4, 0.41, 2.5),
+    *(progress.Trained(step, 40, 1.0 / step, 40.0 - step) for step in range(1, 41)),
+    progress.HeldOut(40, 0.45, 0.41, 2.1),
+    Gate(
+        passed=True,
+        reason="Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out questions.",
+        rule="It gains.",
+    ),
+    progress.Finished("value-20261121-203000", Path("policies/value-20261121-203000"), True),
+]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[TrainingRequest]:
+    """Requests that were made; each is answered with `EVENTS`."""
+    return Trainer(EVENTS).take_place(monkeypatch).requests
+
+
+def test_it_shows_data_progress_and_the_gates_word(asked: list[TrainingRequest], deepthink: Run) -> None:
+    ran = deepthink("train-policy")
+    assert ran.code == 0
+    assert asked == [TrainingRequest()]
+    lines = [" ".join(line.split()) for line in ran.out.splitlines() if line.strip()]
+    assert lines == [
+        "Reading what there is to learn from.",
+        "learned from",
+        lines[2],  # a rule
+        "questions, toy 80 to learn from, 20 held out",
+        "Training: value.",
+        "held-out questions after step 0: value 0.400 with 2.50 steps, default schedule 0.410",
+        "Training: value. 1 of 40 loss 1.000, about 39 s left",
+        "held-out questions after step 40: value 0.450 with 2.10 steps, default schedule 0.410",
+        "The gate: passed. Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out "
+        "questions.",
+        "value-20261121-203000 is in policies/value-20261121-203000",
+        "It is active now; `deepthink policy rollback` goes back to the previous one.",
+    ]
+    assert "3 runs are left out." in ran.err
+
+
+def test_every_option_arrives(asked: list[TrainingRequest], deepthink: Run, tmp_path: Path) -> None:
+    one, other = str(tmp_path / "one.duckdb"), str(tmp_path / "other.parquet")
+    deepthink(
+        *("train-policy", "--method", "reward", "--from", one, "--from", other, "--base", "some-base"),
+        *("--cost", "0.1", "--name", "mine", "--epochs", "2", "--steps", "7", "--seed", "3", "--force"),
+    )
+    assert asked == [
+        TrainingRequest(
+            "reward", (Path(one), Path(other)), "some-base", 0.1, "mine", 3, 2.0, 7, activation="force"
+        )
+    ]
+    assert asked[0].command == (
+        "deepthink train-policy --method reward --from one.duckdb --from other.parquet --base some-base "
+        "--cost 0.1 --name mine --seed 3 --epochs 2 --steps 7"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--name", "Not A Name"), "small letters"),
+        (("--name", "box"), "not box"),
+        (("--force", "--no-activate"), "contradict"),
+        (("--method", "magic"), "magic"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    arguments: tuple[str, ...], told: str, asked: list[TrainingRequest], deepthink: Run
+) -> None:
+    assert told in deepthink("train-policy", *arguments).refused()
+    assert not asked
+
+
+def test_too_few_decisions_are_told_with_the_way_to_more(deepthink: Run, tmp_path: Path) -> None:
+    ran = deepthink("train-policy", "--from", str(collected(tmp_path / "few.duckdb", 5)))
+    assert ran.code == 4
+    assert "of 5 questions to learn from" in ran.err
+    assert "deepthink collect" in ran.err
+    assert Registry().active().name == "box"
+
+
+def test_a_broken_training_changes_no_policy(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = progress.TrainingFailed(
+        "The loss is no number any more at step 3 of 40.", "Nothing was changed."
+    )
+    Trainer(EVENTS[:1], error=failure).take_place(monkeypatch)
+    ran = deepthink("train-policy")
+    assert ran.code == 70
+    assert "no number any more" in ran.err
+    assert Registry().active().name == "box"
+
+
+def test_a_planner_needs_corrected_plans_and_can_be_dropped(deepthink: Run, library: Path) -> None:
+    few = deepthink("train-planner")
+    assert few.code == EXIT_CODES["input"]
+    assert "0 plans" in few.err
+    assert "no planner of your own" in deepthink("train-planner", "--drop").out
+
+
+# --- evaluating -----------------------------------------------------------------------------------------
+
+SYSTEMS = "closed-book,shallow,search-and-guess,lean"
+
+
+@pytest.fixture
+def chat(monkeypatch: pytest.MonkeyPatch) -> Answering:
+    model = Answering()
+    monkeypatch.setattr("tui.policy.evaluating.open_chat", lambda _settings: model)
+    monkeypatch.setattr("tui.policy.evaluating.open_embedder", lambda _settings: HashEmbedder())
+    return model
+
+
+@pytest.fixture
+def questions(folder: Path, deepthink: Run, tmp_path: Path) -> Path:
+    """Questions about two documents of the person's own."""
+    assert deepthink("ingest", str(folder), "-c", "facts").code == 0
+    asked: list[dict[str, Any]] = [
+        {"id": "a", "question": QUESTION, "answer": "Tolvang Ceramics", "evidence": ["supplier.md"]},
+        {"id": "b", "question": "Who owns the moon?"},
+    ]
+    return _written(tmp_path / "mine.jsonl", asked)
+
+
+def _written(file: Path, records: list[dict[str, Any]]) -> Path:
+    file.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    return file
+
+
+def test_from_questions_to_tables_and_again_without_the_model(
+    questions: Path, chat: Answering, deepthink: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "out" / "table.md"
+    first = deepthink("evaluate", str(questions), "--systems", SYSTEMS, "--out", str(out))
+    assert (first.code, first.err) == (0, "")
+    assert "mine, scripted" in first.out
+    for system in SYSTEMS.split(","):
+        assert system in first.out
+    table = out.read_text("utf-8")
+    assert "deepthink evaluate mine.jsonl --systems" in table
+    assert str(tmp_path) not in table
+
+    def silent(_options: object) -> None:
+        raise AssertionError("it was asked again")
+
+    chat.during = silent
+    again = deepthink("evaluate", str(questions), "--systems", SYSTEMS)
+    assert again.code == 0
+    assert "8 of 8" in again.out
+    assert "search-and-guess" in deepthink("evaluate", "report").out
+
+
+def test_one_question_is_looked_at(questions: Path, chat: Answering, deepthink: Run) -> None:
+    deepthink("evaluate", str(questions), "--systems", SYSTEMS, "--limit", "2")
+    assert chat.closed
+    shown = deepthink("evaluate", "show", "a").out
+    assert "search-and-guess" in shown
+    assert "Tolvang" in shown
+    assert "No finished question is called zzz." in deepthink("evaluate", "show", "zzz").refused()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["evaluate", "none.jsonl"], 4, "none.jsonl cannot be read"),
+        (["collect", "--questions", "none.jsonl"], 4, "none.jsonl cannot be read"),
+        (["evaluate", "sample", "--systems", "deep"], 2, "There is no system “deep”."),
+        (["evaluate", "sample", "--limit", "0"], 2, "--limit"),
+        (["evaluate", "sample", "--out", "."], 2, "is a folder"),
+        (["evaluate", "report", "--out", ".."], 2, "is a folder"),
+        (["evaluate", "report"], 2, "There is no finished question yet."),
+    ],
+)
+def test_wrong_input_is_a_sentence(arguments: list[str], code: int, told: str, deepthink: Run) -> None:
+    assert told in deepthink(*arguments).refused(code)

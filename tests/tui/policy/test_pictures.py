@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from textual.pilot import Pilot
 from policy.serving.folder import Data, Gate
 from policy.serving.registry import Listed
 from tests.policy.made import manifest
-from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.conftest import Picture, looks
 from tests.tui.policy.test_screen import opened, some
 from tests.tui.policy.test_training import begun
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
@@ -78,9 +79,7 @@ async def train(pilot: Pilot[Any], *, ends: bool = True) -> None:
 
 
 @looks("80x24-no-color", "120x40-dark")
-def test_policies(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_policies(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
     have(monkeypatch, BOX, *OTHERS)
 
     async def before(pilot: Pilot[Any]) -> None:
@@ -88,28 +87,16 @@ def test_policies(
         await pilot.press("down", "down")
         await pilot.pause()
 
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
+    picture(before)
 
 
 @looks("80x24-dark")
-def test_training(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
     Trainer(learning(until=480), holds=True).take_place(monkeypatch)
-
-    async def before(pilot: Pilot[Any]) -> None:
-        await train(pilot, ends=False)
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
+    picture(partial(train, ends=False))
 
 
 @looks("120x40-light")
-def test_a_verdict(
-    look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verdict(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
     Trainer([*learning(), *judged(PASSED)]).take_place(monkeypatch)
-
-    async def before(pilot: Pilot[Any]) -> None:
-        await train(pilot)
-
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=before)
+    picture(train)

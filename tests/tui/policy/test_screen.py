@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from agent.decisions.decider import STATE_VERSION
 from policy.serving.folder import GAIN, Gate
 from policy.serving.registry import Registry
 from tests.policy.made import policy
-from tests.tui.conftest import MakeApp
-from tests.tui.waiting import until
+from tests.tui.seen import text_of
+from tests.tui.waiting import comes, until
 from traces.decisions import Counts
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -49,30 +48,25 @@ async def opened(pilot: Pilot[Any]) -> LearnScreen:
     await until(pilot, lambda: isinstance(pilot.app.screen, LearnScreen))
     screen = pilot.app.screen
     assert isinstance(screen, LearnScreen)
-    await until(pilot, lambda: "Counting" not in text(screen, "#purpose"))
+    await until(pilot, lambda: "Counting" not in text_of(screen, "#purpose"))
     await until(pilot, lambda: isinstance(screen.focused, PolicyRows))
     return screen
-
-
-def text(screen: LearnScreen, of: str) -> str:
-    return str(screen.query_one(of, Static).content)
 
 
 async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert "Not enough decisions yet: 0 of about 3,000." in text(screen, "#purpose")
-        assert "There is no policy" in text(screen, "#card Static")
+        assert "Not enough decisions yet: 0 of about 3,000." in text_of(screen, "#purpose")
+        assert "There is no policy" in text_of(screen, "#card Static")
 
 
 async def says(pilot: Pilot[Any], screen: LearnScreen, part: str) -> None:
-    await until(pilot, lambda: part in text(screen, "#deciding"))
+    await until(pilot, lambda: part in text_of(screen, "#deciding"))
 
 
-async def test_who_decides_is_told(make_app: MakeApp, home: Path) -> None:
+async def test_who_decides_is_told(home: Path, app: DeepthinkApp) -> None:
     policy(home / "data" / "policies", "forest-a")
     Registry().use("forest-a")
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await says(pilot, screen, "learned, default of the profile lean · the policy forest-a")
@@ -102,7 +96,7 @@ def root(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def card(screen: LearnScreen) -> str:
-    return str(screen.query_one("#card Static", Static).content)
+    return text_of(screen, "#card Static")
 
 
 def rows(screen: LearnScreen) -> list[str]:
@@ -119,9 +113,9 @@ async def on(pilot: Pilot[Any], name: str) -> LearnScreen:
     return screen
 
 
-async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: Path) -> None:
+async def test_every_policy_is_listed_and_told_in_full(root: Path, app: DeepthinkApp) -> None:
     (root / UNASKED / "README.md").write_text("other")
-    async with make_app().run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         assert isinstance(screen.focused, PolicyRows)
         box, passed, failed, broken = rows(screen)
@@ -132,12 +126,7 @@ async def test_every_policy_is_listed_and_told_in_full(make_app: MakeApp, root: 
         assert "active" not in failed
         assert "✗ unusable" in broken
         told = card(screen)
-        for part in (
-            "built in",
-            "It is better.",
-            "500 (musique 500)",
-            "Better than",
-        ):
+        for part in ("built in", "It is better.", "500 (musique 500)", "Better than"):
             assert part in told, part
         await pilot.press("down", "down", "down")
         await until(pilot, lambda: "tampered" in card(screen))
@@ -156,7 +145,7 @@ async def test_a_policy_that_passed_is_promoted_and_rolled_back(root: Path, app:
         await pilot.press("enter")
         await until(pilot, lambda: "● active" in rows(screen)[1])
         assert (Registry().active().name, Registry().history()[0].forced) == (PASSED, False)
-        assert f"learned, default of the profile lean · the policy {PASSED}" in text(screen, "#deciding")
+        assert f"learned, default of the profile lean · the policy {PASSED}" in text_of(screen, "#deciding")
         assert "chosen value-c" in card(screen)
         await pilot.press("b")
         await until(pilot, lambda: "● active" in rows(screen)[0])
@@ -172,8 +161,8 @@ async def test_one_that_did_not_pass_is_used_only_after_a_yes(root: Path, app: D
         screen = await on(pilot, FAILED)
         for answer, active in (("n", "box"), ("escape", "box"), ("y", FAILED)):
             await pilot.press("p")
-            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-            assert "It gains nothing." in str(app.screen.query_one("#detail", Static).content)
+            await comes(pilot, ConfirmScreen)
+            assert "It gains nothing." in text_of(app.screen, "#detail")
             await pilot.press(answer)
             await until(pilot, lambda: app.screen is screen)
             if answer == "y":

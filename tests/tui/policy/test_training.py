@@ -12,10 +12,11 @@ from textual.widgets import Static, TabbedContent
 from policy.serving.registry import Registry
 from policy.training.progress import CannotTrain
 from tests.policy.made import policy
-from tests.tui.conftest import MakeApp
-from tests.tui.policy.test_screen import opened, text
+from tests.tui.policy.test_screen import opened
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
-from tests.tui.waiting import until
+from tests.tui.seen import text_of
+from tests.tui.waiting import comes, until
+from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.learn.screen import LearnScreen
 from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, TrainingPanel
@@ -52,24 +53,24 @@ def tab(screen: LearnScreen) -> str:
 
 
 async def test_method_and_source_are_chosen_by_key(
-    make_app: MakeApp, home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hotpot, musique = collect(home, "hotpotqa", "musique")
     trainer = Trainer(judged(FAILED)).take_place(monkeypatch)
-    async with make_app().run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
         assert choice.request.method == "reward", "the usual one"
         await pilot.press("up")
         await until(pilot, lambda: choice.request.method == "forest")
-        assert "floor" in text(screen, "#means")
+        assert "floor" in text_of(screen, "#means")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
         assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (hotpot,))
-        assert "t trains forest on hotpotqa" in text(screen, "#means")
+        assert "t trains forest on hotpotqa" in text_of(screen, "#means")
         assert not screen.query_one("#until").display
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (musique,))
@@ -80,15 +81,14 @@ async def test_method_and_source_are_chosen_by_key(
 
 
 async def test_a_training_is_watched_from_anywhere(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = Trainer(learning(until=480), judged(PASSED), holds=True).take_place(monkeypatch)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen, panel = await begun(pilot)
         assert screen.focused is panel
         assert not screen.query_one(TrainingChoice).display
-        shown = text(screen, "TrainingPanel Static")
+        shown = text_of(screen, "TrainingPanel Static")
         for part in (
             "Training reward",
             "your own runs",
@@ -99,7 +99,7 @@ async def test_a_training_is_watched_from_anywhere(
         ):
             assert part in shown, part
         assert "0.363 at step 480" in shown
-        assert "1,602 to learn from" in text(screen, "TrainingPanel Static")
+        assert "1,602 to learn from" in text_of(screen, "TrainingPanel Static")
         assert tab(screen) == "Training ▸ 40%"
         assert "learned 0.388  default 0.388" in shown
         await pilot.press("t")
@@ -121,16 +121,15 @@ async def test_a_training_is_watched_from_anywhere(
 
 
 async def test_what_passed_is_active_and_what_did_not_is_kept(
-    make_app: MakeApp, home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy(home / "data" / "policies", "value-20261121-203000")
     Registry().use("value-20261121-203000", how="train")
     Trainer([*learning(until=5), *judged(PASSED)]).take_place(monkeypatch)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen, _ = await begun(pilot)
-        await until(pilot, lambda: "The gate" in text(screen, "TrainingPanel Static"))
-        came = text(screen, "TrainingPanel Static")
+        await until(pilot, lambda: "The gate" in text_of(screen, "TrainingPanel Static"))
+        came = text_of(screen, "TrainingPanel Static")
         for part in (
             "✓ The gate passed it.",
             PASSED.reason[:40],
@@ -148,8 +147,8 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
         assert tab(screen) == "Training"
         await pilot.press("t")
-        await until(pilot, lambda: "✗ The gate did not pass it." in text(screen, "TrainingPanel Static"))
-        came = text(screen, "TrainingPanel Static")
+        await until(pilot, lambda: "✗ The gate did not pass it." in text_of(screen, "TrainingPanel Static"))
+        came = text_of(screen, "TrainingPanel Static")
         assert "is not active" in came
         assert "among the policies (←), ⏎ uses it all the same" in came
         assert tab(screen) == "Training ✗"
@@ -157,30 +156,29 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
 
 
 async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = Trainer(learning(until=480), holds=True).take_place(monkeypatch)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen, panel = await begun(pilot)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await comes(pilot, ConfirmScreen)
         await pilot.press("n")
         await until(pilot, lambda: app.screen is screen)
         assert panel.running
         assert not panel.stopping
         await pilot.press("x")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await comes(pilot, ConfirmScreen)
         await pilot.press("y")
         await until(pilot, lambda: not panel.running)
         assert trainer.cancelled.is_set()
-        came = text(screen, "TrainingPanel Static")
+        came = text_of(screen, "TrainingPanel Static")
         assert "■ Stopped after step 480 of 1200." in came
         assert "continues from there" in came.replace("\n", " ")
         assert "The active policy has not changed." in came
         assert app.failures == [], "what one did oneself is no failure"
         assert tab(screen) == "Training ■"
-        assert "■ training" in text(screen, "TrainingPanel Static")
+        assert "■ training" in text_of(screen, "TrainingPanel Static")
         again = Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
@@ -190,11 +188,9 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
     assert again.requests == trainer.requests
 
 
-async def test_leaving_the_app_stops_it_in_order(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_leaving_the_app_stops_it_well(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(learning(until=5), holds=True).take_place(monkeypatch)
-    async with make_app().run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await begun(pilot)
     assert trainer.cancelled.is_set()
 
@@ -213,17 +209,16 @@ async def test_leaving_the_app_stops_it_in_order(
     ids=["few", "fault"],
 )
 async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
-    error: Exception, parts: tuple[str, ...], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    error: Exception, parts: tuple[str, ...], app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Trainer(learning(until=7), error=error).take_place(monkeypatch)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen, panel = await begun(pilot)
         await until(pilot, lambda: app.failures)
-        came = text(screen, "TrainingPanel Static")
+        came = text_of(screen, "TrainingPanel Static")
         for part in (*parts, "The active policy has not changed."):
             assert part in came, part
-        assert "✗ training" in text(screen, "TrainingPanel Static")
+        assert "✗ training" in text_of(screen, "TrainingPanel Static")
         assert len(app._notifications) == 1, "a toast"
         assert not panel.running
         await pilot.press("t")

@@ -103,9 +103,7 @@ def test_nothing_moves_while_a_question_is_asked() -> None:
     assert "you: accept it as it is" not in after, "they have just typed it"
 
 
-def test_a_warning_goes_to_stderr_live_and_into_the_text_of_a_replay(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_warning_goes_to_stderr_live_and_into_a_replayed_text(capsys: pytest.CaptureFixture[str]) -> None:
     warned = ev.Warned("The time budget is used up.")
     PlainRun().take(warned)
     live = capsys.readouterr()
@@ -130,9 +128,7 @@ def _plain(events: Sequence[ev.Event], capsys: pytest.CaptureFixture[str]) -> li
     return capsys.readouterr().out.splitlines()
 
 
-def test_searches_of_one_round_are_one_block_with_each_passage_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_searches_of_a_round_are_one_block_of_distinct_passages(capsys: pytest.CaptureFixture[str]) -> None:
     other = search(2, "c", 0)
     lines = _plain([search(1, "a", 3), search(1, "b", 5), search(1, "b", 1, "reword"), other], capsys)
     assert lines == [
@@ -155,9 +151,7 @@ def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture
     ]
 
 
-def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_of_a_withheld_answer_only_its_support_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     first = ev.Answered("The chairman resigned.", [claim("The chairman resigned.", "not")], [])
     withheld = ev.Answered("The answer is withheld.", [], [])
     replied = ev.Replied("approve", "", "stop", "rule")
@@ -168,9 +162,7 @@ def test_a_withheld_answer_is_not_shown_but_how_little_of_it_was_supported(
     assert "chairman" not in text
 
 
-def test_a_resumed_run_shows_its_question_and_the_answer_it_came_to_before(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_resumed_run_shows_its_question_and_earlier_answer(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainRun() as screen:
         for event in (started(), search(1, "a", 2), ev.Answered("The answer.", [claim("It.")], [])):
             screen.recall(event)

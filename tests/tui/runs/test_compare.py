@@ -11,10 +11,11 @@ from textual.widgets import Static
 from agent import events as ev
 from agent.state import PlanStep
 from tests.tui import parts, stored
-from tests.tui.conftest import MakeApp
 from tests.tui.runs.test_screen import opened
-from tests.tui.waiting import until
+from tests.tui.seen import text_of
+from tests.tui.waiting import comes, until
 from traces.runs import Runs
+from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.run.fold import fold_of
 from tui.runs.compare import ComparedRun, CompareScreen, Row, Section, compare
@@ -112,21 +113,19 @@ async def compared(pilot: Pilot[Any], first: str, second: str) -> CompareScreen:
     return screen
 
 
-async def test_two_runs_are_chosen_in_the_list(make_app: MakeApp) -> None:
+async def test_two_runs_are_chosen_in_the_list(app: DeepthinkApp) -> None:
     first, second = two_runs()
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 2)
         await pilot.press("c", "down", "c")
         await until(pilot, lambda: isinstance(app.screen, CompareScreen) and "Cost" in texts(app.screen))
-        assert second in str(app.screen.query_one("#compare-first", Static).content)
-        assert first in str(app.screen.query_one("#compare-second", Static).content)
+        assert second in text_of(app.screen, "#compare-first")
+        assert first in text_of(app.screen, "#compare-second")
         assert "A only" in texts(app.screen)  # type: ignore[arg-type]
 
 
-async def test_they_can_be_swapped_and_replayed(make_app: MakeApp) -> None:
+async def test_they_can_be_swapped_and_replayed(app: DeepthinkApp) -> None:
     first, second = two_runs()
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await compared(pilot, first, second)
         assert "B only" in texts(screen)
@@ -141,4 +140,4 @@ async def test_they_can_be_swapped_and_replayed(make_app: MakeApp) -> None:
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await comes(pilot, RunsScreen)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from textual.widgets import Input, RadioSet, Static
 from agent import events as ev
 from tests.tui import parts, stored
 from tests.tui.conftest import MakeApp, Run
-from tests.tui.waiting import until
+from tests.tui.seen import text_of
+from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.run.export import file_name, to_markdown, web_address
 from tui.run.fold import RunFold
@@ -62,40 +62,22 @@ class Page(HTMLParser):
         return [value for _tag, found, value in self.attributes if found == name]
 
 
-@pytest.fixture
-def html(deepthink: Run) -> str:
+def test_a_page_links_only_to_its_sources_and_the_web_and_runs_nothing(deepthink: Run) -> None:
     stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED)
-    return deepthink("runs", "export", "-f", "html").out
-
-
-def test_marks_lead_to_the_sources_that_are_there(html: str) -> None:
+    html = deepthink("runs", "export", "-f", "html").out
     page = Page(html)
-    ids = set(page.values("id"))
-    inner = [href for href in page.values("href") if href.startswith("#")]
-    assert ids == {"source-1", "source-2", "source-3"}
-    assert set(inner) <= {f"#{name}" for name in ids}
+    sources = {"source-1", "source-2", "source-3"}
+    assert set(page.values("id")) == sources
+    links = set(page.values("href"))
+    assert stored.PAGE in links
+    assert links <= {stored.PAGE, *(f"#{name}" for name in sources)}
     assert "[9]" in page.text
-    assert "#source-9" not in inner
-
-
-def test_documents_cannot_bring_markup_scripts_or_control_characters(html: str) -> None:
-    page = Page(html)
+    assert "javascript:alert(1)" in page.text
     assert not {"script", "img", "iframe", "object", "link", "form", "base"} & set(page.tags)
     assert "<script>alert('gotcha')</script> & [2J*stars*" in page.text
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", html)
     assert not [name for _tag, name, _value in page.attributes if name.startswith("on")]
-
-
-def test_only_addresses_on_the_web_are_links(html: str) -> None:
-    page = Page(html)
-    outer = [href for href in page.values("href") if not href.startswith("#")]
-    assert set(outer) == {stored.PAGE}
-    assert "javascript:alert(1)" in page.text
-
-
-def test_nothing_is_loaded_from_elsewhere(html: str) -> None:
-    page = Page(html)
     assert not page.values("src")
     assert "url(" not in html
     assert "@import" not in html
@@ -164,31 +146,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def exporting(pilot: Pilot[Any], run_id: str) -> ExportScreen:
     """The window for a run."""
-    pilot.app.action_mode("runs")  # type: ignore[attr-defined]
-    await pilot.pause()
-    screen = ExportScreen(run_id, stored.QUESTION)
-    pilot.app.push_screen(screen)
-    await until(pilot, lambda: screen.is_mounted and screen.query(Input))
-    await pilot.pause()
-    return screen
+    pilot.app.push_screen(ExportScreen(run_id, stored.QUESTION))
+    return await comes(pilot, ExportScreen)
 
 
-async def test_enter_in_the_file_writes_markdown(here: Path, make_app: MakeApp) -> None:
+async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, app: DeepthinkApp) -> None:
     run_id = stored.store_run(stored.everything())
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, run_id)
-        await pilot.press("tab", "enter")
+        await pilot.press("tab", "enter")  # in the line for the file
         await until(pilot, lambda: app.screen is not screen)
         assert any(str(here / f"{NAME}-{run_id[:6]}.md") in n.message for n in app._notifications)
-    text = (here / f"{NAME}-{run_id[:6]}.md").read_text(encoding="utf-8")
-    assert text.startswith(f"# {stored.QUESTION}")
-
-
-async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, make_app: MakeApp) -> None:
-    run_id = stored.store_run(stored.everything())
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
+        text = (here / f"{NAME}-{run_id[:6]}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {stored.QUESTION}")
         screen = await exporting(pilot, run_id)
         assert screen.query_one(RadioSet).has_focus
         await pilot.press("down", "down", "space", "ctrl+s")
@@ -212,7 +182,7 @@ async def test_a_file_is_replaced_only_after_a_second_enter_and_a_folder_gets_th
         path.value = "there.md"
         path.focus()
         await pilot.press("enter")
-        await until(pilot, lambda: "exists" in str(screen.query_one(".note", Static).content))
+        await until(pilot, lambda: "exists" in text_of(screen, ".note"))
         assert (here / "there.md").read_text(encoding="utf-8") == "old"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is not screen)
@@ -235,15 +205,10 @@ async def test_a_file_that_cannot_be_written_is_told(app: DeepthinkApp) -> None:
         for count, typed in enumerate(("not/there.md", "~nobody-here/run.md", "x" * 300), start=1):
             path.value = typed
             await pilot.press("ctrl+s")
-            await until(pilot, lambda: "✗" in str(note.content))
-            await until(pilot, partial(_failed, app, count))
+            await until(pilot, lambda: "✗" in str(note.content) and len(app.failures) == count)  # noqa: B023
         assert {failure.error.title for failure in app.failures} == {"That path cannot be used"}
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is not screen)
-
-
-def _failed(app: DeepthinkApp, count: int) -> bool:
-    return len(app.failures) == count
 
 
 def test_a_name_is_made_of_words() -> None:

@@ -12,11 +12,12 @@ from uuid import UUID
 import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tests.tui import stored
-from tests.tui.conftest import Look, MakeApp, Snap, looks
+from tests.tui.conftest import Picture, Scene, looks
 from tests.tui.runs.test_compare import two_runs
+from tests.tui.seen import text_of
 from tests.tui.stored import cut_off
 from tests.tui.waiting import until
 from traces.runs import Ratings, Sessions
@@ -37,7 +38,7 @@ _NOON = datetime(2026, 3, 14, 12, 0)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moments a minute apart by a clock in UTC, ids in order."""
     moments, ids = count(), count(1)
-    for module in ("traces.runs", "traces.runs", "traces.runs", "traces.store"):
+    for module in ("traces.runs", "traces.store"):
         monkeypatch.setattr(f"{module}.now", lambda: _NOON + timedelta(minutes=next(moments)))
     monkeypatch.setattr("tui.runs.list.now", lambda: _NOON)
     monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=next(ids) * (2**96 + 2**80)))
@@ -46,10 +47,7 @@ def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
 def some_runs() -> None:
     """Runs of every status, some of them rated."""
     questions = [
-        (
-            "Which single supplier does Orlavane buy its ceramic bearings from, and why only one?",
-            "answered",
-        ),
+        (LONG, "answered"),
         ("What is the boiling point of the sealant?", "not_found"),
         ("Who owns the plant in Brevnes?", "cancelled"),
         ("Compare the revenue of 2023 and 2024.", "failed"),
@@ -67,7 +65,7 @@ async def listed(pilot: Pilot[Any]) -> None:
     await pilot.press("f4")
     await until(pilot, lambda: pilot.app.screen.query(RunList))
     screen = cast(RunsScreen, pilot.app.screen)
-    await until(pilot, lambda: str(screen.query_one("#preview", Static).content))
+    await until(pilot, lambda: text_of(screen, "#preview"))
 
 
 def still(pilot: Pilot[Any]) -> None:
@@ -76,7 +74,7 @@ def still(pilot: Pilot[Any]) -> None:
         line.cursor_blink = False
 
 
-def over(make: Callable[[], Screen[Any]], ready: Callable[[Any], object], *keys: str) -> Any:
+def over(make: Callable[[], Screen[Any]], ready: Callable[[Any], object], *keys: str) -> Scene:
     """Lay a screen over the list, wait until it is ready, press keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
@@ -93,9 +91,9 @@ def over(make: Callable[[], Screen[Any]], ready: Callable[[Any], object], *keys:
 
 
 @looks("120x40-light")
-def test_the_list(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+def test_the_list(picture: Picture) -> None:
     some_runs()
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=listed)
+    picture(listed)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +104,7 @@ def test_the_list(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
     ],
     indirect=["look"],
 )
-def test_the_replay(keys: Sequence[str], look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+def test_the_replay(keys: Sequence[str], picture: Picture) -> None:
     run_id = stored.store_run(stored.everything())
 
     async def played(pilot: Pilot[Any]) -> None:
@@ -114,36 +112,28 @@ def test_the_replay(keys: Sequence[str], look: Look, make_app: MakeApp, snap_com
         if "end" in keys:
             await until(pilot, lambda: pilot.app.screen.query_one(Answer).citations)
 
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=played)
+    picture(played)
 
 
 @looks("120x40-dark")
-def test_the_comparison(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+def test_the_comparison(picture: Picture) -> None:
     ids = two_runs()
-    shown = over(lambda: CompareScreen(*ids), lambda screen: len(screen.query(".section")) == 8)
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
+    picture(over(lambda: CompareScreen(*ids), lambda screen: len(screen.query(".section")) == 8))
 
 
 @looks("80x24-dark")
-def test_the_sessions(look: Look, make_app: MakeApp, snap_compare: Snap) -> None:
+def test_the_sessions(picture: Picture) -> None:
     sessions = Sessions(open_store())
     for name in ("", "bearings"):
         session = sessions.begin(name)
         stored.store_run(session=session)
         stored.store_run(session=session, question=stored.ASKED)
     sessions.begin("an empty one")
-
-    shown = over(SessionsScreen, lambda screen: screen.query_one(SessionList).row_count == 3, "down", "r")
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
+    picture(over(SessionsScreen, lambda screen: screen.query_one(SessionList).row_count == 3, "down", "r"))
 
 
 @looks("80x24-dark")
-def test_the_export(
-    look: Look, make_app: MakeApp, snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_export(picture: Picture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run_id = stored.store_run()
-    shown = over(
-        lambda: ExportScreen(run_id, stored.QUESTION), lambda screen: screen.is_mounted, "down", "space"
-    )
-    assert snap_compare(make_app(theme=look.theme), terminal_size=look.size, run_before=shown)
+    window = ExportScreen(stored.store_run(), stored.QUESTION)
+    picture(over(lambda: window, lambda screen: screen.is_mounted, "down", "space"))

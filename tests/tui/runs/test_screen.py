@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 
 from agent import checkpoints
 from agent import events as ev
@@ -18,8 +17,9 @@ from tests.traces.many_runs import fill
 from tests.tui import stored
 from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
+from tests.tui.seen import text_of
 from tests.tui.stored import cut_off
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.waiting import PATIENCE, comes, until
 from traces.runs import Ratings, Runs, RunSummary
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
@@ -37,19 +37,14 @@ pytestmark = pytest.mark.usefixtures("bare")
 SIZE = (120, 40)
 
 
-def said(app: DeepthinkApp, selector: str) -> str:
-    return str(app.screen.query_one(selector, Static).content)
-
-
 def listed(app: DeepthinkApp) -> list[str]:
     return [str(row.key.value) for row in app.screen.query_one(RunList).ordered_rows]
 
 
 async def opened(pilot: Pilot[Any], count: int) -> None:
     """Go to the runs and wait for them and the preview."""
-    app = cast(DeepthinkApp, pilot.app)
     await pilot.press("f4")
-    await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+    await comes(pilot, RunsScreen)
     await shows(pilot, count)
 
 
@@ -58,7 +53,7 @@ async def shows(pilot: Pilot[Any], count: int) -> None:
     runs = pilot.app.screen.query_one(RunList)
     await until(pilot, lambda: runs.row_count == count)
     if count:
-        await until(pilot, lambda: said(cast(DeepthinkApp, pilot.app), "#preview"))
+        await until(pilot, lambda: text_of(pilot.app.screen, "#preview"))
 
 
 @pytest.fixture
@@ -76,22 +71,19 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         assert listed(app) == three
-        assert said(app, "#run-count") == "3 runs"
-        assert stored.QUESTION in said(app, "#preview")
-        assert "3 sources" in said(app, "#preview")
-        assert "because enough was found" in said(app, "#preview")
-        assert "Tolvang supplies it [1]." in said(app, "#preview")
+        assert text_of(app.screen, "#run-count") == "3 runs"
+        assert stored.QUESTION in text_of(app.screen, "#preview")
+        assert "3 sources" in text_of(app.screen, "#preview")
+        assert "because enough was found" in text_of(app.screen, "#preview")
+        assert "Tolvang supplies it [1]." in text_of(app.screen, "#preview")
         first = app.screen.query_one(RunList).get_row_at(0)
         assert stored.QUESTION in str(first[0])  # what a run is looked for by comes first
-        assert [str(app.screen.query_one(RunList).get_cell(run, "status")) for run in three] == [
-            "in part",
-            "not found",
-            "answered",
-        ]
-        assert "answered in part" in said(app, "#preview")
+        statuses = [str(app.screen.query_one(RunList).get_cell(run, "status")) for run in three]
+        assert statuses == ["in part", "not found", "answered"]
+        assert "answered in part" in text_of(app.screen, "#preview")
         await pilot.press("down")
-        await until(pilot, lambda: "Who paints them?" in said(app, "#preview"))
-        assert "not found in your documents" in said(app, "#preview")
+        await until(pilot, lambda: "Who paints them?" in text_of(app.screen, "#preview"))
+        assert "not found in your documents" in text_of(app.screen, "#preview")
         await pilot.resize_terminal(40, 12)
         runs = app.screen.query_one(RunList)
         await until(pilot, lambda: runs.size.height > 1)
@@ -102,15 +94,15 @@ async def test_runs_are_found_by_words_and_by_status(three: list[str], app: Deep
         await opened(pilot, 3)
         await pilot.press("slash", *"brevnes")
         await until(pilot, lambda: listed(app) == three[2:])
-        assert said(app, "#run-count") == "1 run found"
+        assert text_of(app.screen, "#run-count") == "1 run found"
         await pilot.press("x", "y")
-        await until(pilot, lambda: "No run matches" in said(app, "#runs-none"))
+        await until(pilot, lambda: "No run matches" in text_of(app.screen, "#runs-none"))
         await pilot.press("escape")
         await until(pilot, lambda: listed(app) == three)
         await until(pilot, lambda: app.screen.query_one(RunList).has_focus)
         await pilot.press("f")
         await until(pilot, lambda: len(listed(app)) == 2)
-        assert "‹answered›" in said(app, "#run-status")
+        assert "‹answered›" in text_of(app.screen, "#run-status")
         await pilot.press("f")
         await until(pilot, lambda: listed(app) == [three[1]])
         await pilot.press("F")
@@ -135,28 +127,20 @@ async def test_enter_while_runs_are_searched_opens_what_is_found(
         await pilot.press("slash", *"seals", "enter", "enter")
         found.set()
         await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.player)
-        assert "Who makes the seals?" in said(app, ".question")
+        assert "Who makes the seals?" in text_of(app.screen, ".question")
 
 
-async def test_a_rating_is_stored_and_taken_back(three: list[str], make_app: MakeApp) -> None:
+async def test_a_rating_is_stored_and_taken_back(three: list[str], app: DeepthinkApp) -> None:
     ratings = Ratings(open_store())
-
-    def rating() -> str:
-        row = ratings.of(three[0])
-        return row.rating if row else ""
-
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         runs = app.screen.query_one(RunList)
 
-        def shown(word: str) -> bool:
-            return runs.current is not None and runs.current.rating == word
-
         for key, word in (("g", "good"), ("p", "partly"), ("w", "wrong"), ("w", "")):
             await pilot.press(key)
-            await until(pilot, partial(shown, word))
-            assert rating() == word
+            await until(pilot, lambda: runs.current and runs.current.rating == word)  # noqa: B023
+            row = ratings.of(three[0])
+            assert (row.rating if row else "") == word
             assert word in str(runs.get_cell(three[0], "rating"))
 
 
@@ -164,12 +148,12 @@ async def test_deleting_asks_first_and_takes_the_mark_along(three: list[str], ap
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("c", "d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await comes(pilot, ConfirmScreen)
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await comes(pilot, RunsScreen)
         assert len(Runs(open_store()).recent()) == 3
         await pilot.press("delete")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await comes(pilot, ConfirmScreen)
         await pilot.press("y")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen) and listed(app) == three[1:])
         assert not Runs(open_store()).events(three[0])
@@ -208,42 +192,40 @@ async def test_a_question_is_put_into_the_prompt_and_what_comes_meanwhile_is_the
         assert current.id == three[0]
 
 
-async def test_only_what_can_go_on_is_resumed(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_what_can_go_on_is_resumed(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked(monkeypatch)
     resumable = cut_off()
     stored.store_run()
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 2)
         await pilot.press("r")
         await pilot.pause()
         assert app.current_mode == "runs"
         await pilot.press("down")
-        await until(pilot, lambda: "r resumes" in said(app, "#preview"))
-        assert "interrupted" in said(app, "#preview")
+        await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
+        assert "interrupted" in text_of(app.screen, "#preview")
         await pilot.press("r")
         await until(pilot, lambda: asked.calls)
         assert app.current_mode == "ask"
     assert asked.calls == [(resumable,)]
 
 
-async def test_unfinished_runs_are_shown_alone_and_given_up(make_app: MakeApp) -> None:
+async def test_unfinished_runs_are_shown_alone_and_given_up(app: DeepthinkApp) -> None:
     store = open_store()
     call = ev.ModelCalled("route", 50, 10, 5, 0.1)
     run_id = cut_off(events=[(0.5, call), (0.9, call)])
     failed = cut_off(status="failed")
     stored.store_run()
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("u")
         await until(pilot, lambda: listed(app) == [failed, run_id])
         for run in (failed, run_id):
-            await until(pilot, lambda: "r resumes" in said(app, "#preview"))
+            await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
             await pilot.press("e")
-            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await comes(pilot, ConfirmScreen)
             await pilot.press("y")
-            await until(pilot, lambda: "r resumes" not in said(app, "#preview"))
+            await until(pilot, lambda: "r resumes" not in text_of(app.screen, "#preview"))
             assert not checkpoints.exists(store, run)
             await pilot.press("down")
     given_up = Runs(store).find(run_id)
@@ -256,7 +238,7 @@ async def test_unfinished_runs_are_shown_alone_and_given_up(make_app: MakeApp) -
 
 
 async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored.store_run()
     found = Runs.search
@@ -265,22 +247,20 @@ async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(
         raise StoreError("The file is damaged.", "Move it away.")
 
     monkeypatch.setattr(Runs, "search", broken)
-    app = make_app()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("f4")
-        await until(pilot, lambda: "Move it away.\n\nR tries again." in said(app, "#runs-none"))
+        await until(pilot, lambda: "Move it away.\n\nR tries again." in text_of(app.screen, "#runs-none"))
         assert app.failures
         monkeypatch.setattr(Runs, "search", found)
         await pilot.press("R")
         await shows(pilot, 1)
 
 
-async def test_many_runs_come_by_the_page(make_app: MakeApp) -> None:
+async def test_many_runs_come_by_the_page(app: DeepthinkApp) -> None:
     fill(open_store(), 1_000)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 100)
-        assert said(app, "#run-count") == "1,000 runs"
+        assert text_of(app.screen, "#run-count") == "1,000 runs"
         for count in (200, 300):
             await pilot.press("end")
             await shows(pilot, count)
@@ -295,14 +275,14 @@ async def test_l_says_what_should_have_been_looked_up(three: list[str], app: Dee
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("l")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen))
+        await comes(pilot, PlanScreen)
         lookups = app.screen.query_one(TextArea)
         await until(pilot, lambda: bool(lookups.text))
         lookups.text = "Who supplies #2?"
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: said(app, ".note"))
+        await until(pilot, lambda: text_of(app.screen, ".note"))
         assert isinstance(app.screen, PlanScreen)
         lookups.text = "[facts] Who supplies the bearings?\n\nWhere is #1?"
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await comes(pilot, RunsScreen)
         assert wanted(open_store(), three[0]) == ["[facts] Who supplies the bearings?", "Where is #1?"]

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from agent import checkpoints
 from agent import events as ev
 from tests.tui import stored
 from tests.tui.conftest import Run
+from tests.tui.seen import text_of
 from tests.tui.waiting import until
 from traces.runs import Runs, Sessions
 from tui.app.app import DeepthinkApp
@@ -38,8 +39,6 @@ async def opened(pilot: Pilot[Any], count: int) -> tuple[SessionsScreen, list[st
     """Open the window and wait for its list."""
     chosen: list[str | None] = []
     screen = SessionsScreen()
-    pilot.app.action_mode("runs")  # type: ignore[attr-defined]
-    await pilot.pause()
     pilot.app.push_screen(screen, chosen.append)
     await until(pilot, lambda: screen.is_mounted and screen.query_one(SessionList).row_count == count)
     return screen, chosen
@@ -57,7 +56,7 @@ async def test_words_are_looked_for_in_name_and_question(two: list[str], app: De
         await until(pilot, lambda: len(shown(screen)) == 1)
         await pilot.press(*"zzz")
         await until(pilot, lambda: not shown(screen))
-        assert "No session matches" in str(screen.query_one("#sessions-none", Static).content)
+        assert "No session matches" in text_of(screen, "#sessions-none")
         screen.query_one("#session-filter", Input).value = "seals"
         await pilot.press("enter")
         await until(pilot, lambda: len(shown(screen)) == 1)
@@ -83,9 +82,7 @@ async def test_a_session_is_named_in_place(two: list[str], app: DeepthinkApp) ->
 async def test_without_a_session_the_window_says_what_to_do(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 0)
-        await until(
-            pilot, lambda: "n begins one" in str(screen.query_one("#sessions-none", Static).content)
-        )
+        await until(pilot, lambda: "n begins one" in text_of(screen, "#sessions-none"))
         await pilot.press("enter", "r", "d")
         assert app.screen is screen
         await pilot.press("n")
@@ -105,9 +102,7 @@ def session() -> str:
 
 def test_without_a_session_it_says_what_to_do(deepthink: Run) -> None:
     for arguments in (("sessions",), ("sessions", "list")):
-        ran = deepthink(*arguments)
-        assert ran.code == 0
-        assert "deepthink ask" in ran.out
+        assert "deepthink ask" in deepthink(*arguments).out
 
 
 def test_the_list_says_what_each_began_with(session: str, deepthink: Run) -> None:
@@ -134,21 +129,13 @@ def test_a_session_is_shown_as_a_conversation(session: str, deepthink: Run) -> N
 
 def test_a_follow_up_is_shown_with_what_it_was_taken_to_ask(deepthink: Run) -> None:
     session_id = Sessions(open_store()).begin("bearings")
-    runs = Runs(open_store())
     run_id = stored.store_run(session=session_id, question=stored.ASKED, status="running")
-    assert "no answer yet" in deepthink("sessions", "show", "bearings").out
-    assert "unfinished" in deepthink("sessions", "show", "bearings").out
+    shown = deepthink("sessions", "show", "bearings").out
+    assert "no answer yet" in shown
+    assert "unfinished" in shown
     with open_store().transaction() as db:
         db.execute("UPDATE runs SET standalone = ? WHERE id = ?", [stored.QUESTION, run_id])
-    assert runs.find(run_id).standalone == stored.QUESTION
     assert f"taken to ask: {stored.QUESTION}" in deepthink("sessions", "show", "bearings").out
-
-
-def test_what_was_asked_and_answered_cannot_steer_the_terminal(deepthink: Run) -> None:
-    session_id = Sessions(open_store()).begin()
-    stored.store_run(session=session_id, question=f"Why {stored.EVIL}?", answer=f"So {stored.EVIL}.")
-    for arguments in (("sessions",), ("sessions", "show")):
-        assert "\x1b" not in deepthink(*arguments).out
 
 
 def test_a_session_can_be_named_and_found_by_its_name(session: str, deepthink: Run) -> None:
@@ -179,10 +166,7 @@ def test_what_cannot_be_is_one_sentence_and_a_way_out(
 ) -> None:
     other = Sessions(open_store()).begin("taken")
     stored.store_run(session=session)  # so that it is the last
-    ran = deepthink("sessions", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 2
+    assert words in deepthink("sessions", *arguments).refused()
     assert {s.id for s in Sessions(open_store()).recent()} == {session, other}
 
 
@@ -206,7 +190,5 @@ def test_a_session_whose_run_is_going_on_is_not_deleted(session: str, deepthink:
     store = open_store()
     run_id = stored.store_run(session=session, status="running")
     with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
-        ran = deepthink("sessions", "delete", session, "--yes")
-    assert (ran.code, ran.out) == (2, "")
-    assert run_id in ran.err
+        assert run_id in deepthink("sessions", "delete", session, "--yes").refused()
     assert len(Runs(store).of_session(session)) == 3

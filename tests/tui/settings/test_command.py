@@ -33,17 +33,10 @@ def test_a_flag_wins_over_the_environment_the_file_and_the_default(monkeypatch: 
     assert settings.budget == Budget(steps=5, seconds=60.0)
 
 
-def test_files_of_the_current_folder_are_no_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_the_current_folder_set_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that someone else made may hold any file; a model or a store in it is never used."""
-    for name in (
-        "config.toml",
-        "deepthink.toml",
-        ".deepthink.toml",
-        "deepthink/config.toml",
-        "pyproject.toml",
-    ):
+    names = "config.toml deepthink.toml .deepthink.toml deepthink/config.toml pyproject.toml"
+    for name in names.split():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text('model = "./evil.gguf"\nweb = true\n[tool.deepthink]\nweb = true\n')
     (tmp_path / ".env").write_text("DEEPTHINK_MODEL=./evil.gguf\nDEEPTHINK_HOME=.\n")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 from textual.widgets._footer import FooterKey
 
-from tests.tui.conftest import Look, MakeApp, Snap
+from tests.tui.conftest import MakeApp, Picture
 from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
@@ -28,23 +29,23 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def _rows(app: DeepthinkApp) -> OptionList:
+def _rows(app: App[Any]) -> OptionList:
     return app.screen.query_one("#rows", OptionList)
 
 
-def _ids(app: DeepthinkApp) -> list[str]:
+def _ids(app: App[Any]) -> list[str]:
     return [str(option.id) for option in _rows(app).options if option.id]
 
 
-def _shown(app: DeepthinkApp, part: str) -> str:
+def _shown(app: App[Any], part: str) -> str:
     return str(app.screen.query_one(f"#{part}", Static).render())
 
 
-def _choices(app: DeepthinkApp) -> list[str]:
+def _choices(app: App[Any]) -> list[str]:
     return [str(option.prompt) for option in app.screen.query_one("#choice", OptionList).options]
 
 
-async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
+async def _at(app: App[Any], pilot: Pilot[Any], key: str) -> None:
     """Open the settings, and go to one of them."""
     await pilot.press("f8")
     await until(pilot, lambda: key in _ids(app))
@@ -52,7 +53,7 @@ async def _at(app: DeepthinkApp, pilot: Pilot[Any], key: str) -> None:
     await until(pilot, lambda: f" {key}, " in _shown(app, "name"))
 
 
-async def _set_text(app: DeepthinkApp, pilot: Pilot[Any], text: str) -> None:
+async def _set_text(app: App[Any], pilot: Pilot[Any], text: str) -> None:
     """Replace the value of the setting under the cursor."""
     await pilot.press("enter")
     app.screen.query_one("#text", Input).value = text
@@ -165,9 +166,7 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await until(pilot, lambda: len(_ids(app)) == len(keys()))
 
 
-async def test_a_file_that_cannot_be_used_is_told_until_it_can(
-    make_app: MakeApp, prepared: list[str]
-) -> None:
+async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, prepared: list[str]) -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text("context_tokens = 3\n")
     app = make_app()
@@ -201,10 +200,9 @@ async def test_a_file_that_cannot_be_used_is_told_until_it_can(
     [("80x24-dark", "list"), ("120x40-light", "wrong")],
     indirect=["look"],
 )
-def test_settings_in_pictures(
-    state: str, look: Look, make_app: MakeApp, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_in_pictures(state: str, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
     async def show(pilot: Pilot[Any]) -> None:
+        app = pilot.app
         await _at(app, pilot, "budget.steps" if state == "wrong" else "web")
         if state == "wrong":
             await pilot.press("enter", "x", "enter")
@@ -214,5 +212,4 @@ def test_settings_in_pictures(
     put("budget.steps", "12")
     put("web", "true")
     monkeypatch.setenv("DEEPTHINK_THREADS", "4")
-    app = make_app(theme=look.theme)
-    assert snap_compare(app, terminal_size=look.size, run_before=show)
+    picture(show)

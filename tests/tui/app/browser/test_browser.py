@@ -25,9 +25,7 @@ pytestmark = [
 _PATIENCE = 80.0  # seconds for the model to load and to answer; reached only where something hangs
 
 
-async def test_a_question_is_asked_and_answered_in_a_browser(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_question_is_answered_in_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "note.md").write_text(
         "# Bearings\n\n2 June 2025\n\nOrlavane buys all of its ceramic bearings from Tolvang Ceramics.",
         encoding="utf-8",
