@@ -141,9 +141,9 @@ def train(
 ) -> Generator[TrainingEvent]:
     """Train a policy and report progress.
 
-    Stopped or killed at any moment, the same request resumes from the last checkpoint. Under ``accelerate
-    launch`` every process trains, and only the first reports, judges and writes. ``cancel`` stops it;
-    closing the generator does the same.
+    Stopped or killed, the same request resumes an encoder's training from its last checkpoint; a forest
+    has none and starts again. Under ``accelerate launch`` every process trains, and only the first reports,
+    judges and writes. ``cancel`` stops it; closing the generator does the same.
 
     Raises:
         CannotTrain: there is too little to learn from, or it is damaged.
@@ -189,7 +189,7 @@ def _is_helper() -> bool:
 
 
 def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry) -> None:
-    begin = partial(begin_phase, emit, cancel, "policy")
+    begin = partial(begin_phase, emit, cancel, "policy", resumes=request.method != "forest")
     forbid_hubs()
     if request.name:  # a generated name is always free
         require_free(registry.root, request.name)

@@ -93,16 +93,22 @@ class TrainingFailed(DeepthinkError, title="The training broke off", kind="inter
 
 
 class TrainingCancelled(DeepthinkError, title="Cancelled", kind="cancelled"):
-    """Raised when the user stopped the training; what was learned so far is kept."""
+    """Raised when the user stopped the training; what has checkpoints can be resumed."""
 
 
 Emit: TypeAlias = Callable[[TrainingEvent], None]
 
 
-def begin_phase(emit: Emit, cancel: threading.Event, what: str, phase: str, message: str) -> None:
-    """Report that a phase begins on the way to ``what``. Raises `TrainingCancelled` if it was stopped."""
+def begin_phase(
+    emit: Emit, cancel: threading.Event, what: str, phase: str, message: str, *, resumes: bool = True
+) -> None:
+    """Report that a phase begins on the way to ``what``, whose training ``resumes`` after a stop.
+
+    Raises `TrainingCancelled` if it was stopped.
+    """
     if cancel.is_set():
-        raise TrainingCancelled(f"Stopped before the {what} was written.", "The same command resumes it.")
+        way_out = "The same command resumes it." if resumes else "The same command starts it again."
+        raise TrainingCancelled(f"Stopped before the {what} was written.", way_out)
     emit(Began(phase, message))
 
 

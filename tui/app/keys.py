@@ -221,7 +221,7 @@ _ALL = (
         "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
     ),
     Action("policy.train", "t", "train", "Train", "Go to the training; there, start the chosen one."),
-    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training; it can be resumed."),
+    Action("policy.stop", "escape,x", "stop", "Stop", "Stop the training."),
     _hidden("learn.next", "right", "tab(1)", "Next view", "Go on: decisions, policies, training."),
     _hidden("learn.previous", "left", "tab(-1)", "Previous view", "Go to the view before."),
     _hidden("learn.reload", "u", "reload", "Read again", "Read everything again."),

@@ -15,6 +15,7 @@ from rich.text import Text
 from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from agent.state import ACTIONS
 from policy.decisions import NEEDED, usable
+from policy.training.material import FEWEST_TAUGHT
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import take_in
@@ -204,7 +205,7 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
         lines.append((dataset.name[:15], about))
     for pair, agreement in counts.agreement.items():
         lines.append(("agreement", f"{pair}: {agreement.agreed:,} of {agreement.compared:,} decisions"))
-    enough = f"{ready:,} of {NEEDED:,} decisions"
+    enough = f"{ready:,} of {NEEDED:,} decisions; a forest needs {FEWEST_TAUGHT}"
     if missing:
         enough += f"; {missing:,} are missing: ask more questions, or deepthink collect"
     for name, line in [*lines, ("to train from", enough)]:

@@ -34,12 +34,18 @@ _VIEWS: Final = ("decisions", "policies", "training")
 
 
 def _gathered(counts: Counts) -> Content:
-    """How many decisions there are to learn from, and how many are needed."""
+    """How many decisions there are to learn from, and how many a forest or any method needs."""
     from policy.decisions import NEEDED, usable
+    from policy.training.material import FEWEST_TAUGHT
 
     there = usable(counts)
-    enough = "Enough decisions" if there >= NEEDED else "Not enough decisions yet"
-    return Content.assemble(bar(there / NEEDED, 10), f" {enough}: {there:,} of about {NEEDED:,}.")
+    if there < FEWEST_TAUGHT:
+        return Content.assemble(
+            bar(there / FEWEST_TAUGHT, 10),
+            f" Not enough decisions yet: {there} of at least {FEWEST_TAUGHT}.",
+        )
+    enough = "Enough decisions" if there >= NEEDED else "Enough decisions for a forest"
+    return Content.assemble(bar(there / NEEDED, 10), f" {enough}: {there:,} of {NEEDED:,}.")
 
 
 class LearnScreen(DeepScreen):
@@ -62,7 +68,7 @@ many decisions there are to learn from.
   before. One that the gate did not pass can still be used; that is recorded.
 - **t** goes from there to the training and, pressed there, starts it. **Escape** stops it after the current
   step. It continues while you are on other screens. A training that was stopped, also by leaving the app,
-  is resumed when you start the same one again.
+  is resumed when you start the same one again; a forest starts anew.
 - **u** reads everything again.
 
 The settings *Who decides* and *Second opinion* (F8) choose the rules, the language model or the policy, and
@@ -198,7 +204,10 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         self._take_focus()
 
     def action_stop(self) -> None:
-        detail = "It ends after this step. What it saved is kept: the same training continues from there."
+        detail = "What it saved is kept: the same training continues from there."
+        if not self._panel.resumes:
+            detail = "Nothing of it is kept: a forest is trained from the beginning."
+        detail = f"It ends after this step. {detail}"
         ConfirmScreen.ask(self, "Stop the training?", detail, "Stop", self._panel.stop)
 
     # --- results of the workers ------------------------------------------------------------------

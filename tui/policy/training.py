@@ -62,7 +62,8 @@ def train_policy(
     """Train a policy that decides when to go on, revise or finish.
 
     It learns from your own runs or from collected questions, is judged on questions it has not seen, and
-    becomes active only if it beats what is active now. Stopped or killed, the same command resumes it.
+    becomes active only if it beats what is active now. If the training of an encoder is stopped or killed,
+    the same command resumes it.
     """
     if name and not is_name(name):
         raise typer.BadParameter(

@@ -81,6 +81,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._stores: Sequence[Path] = ()
+        self._counts: Counts | None = None  # until they are read
 
     def compose(self) -> ComposeResult:
         yield Static("Method", classes="title")
@@ -105,7 +106,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         lines = [Line(_OWN, partial(_source_line, "your own runs", amount))]
         lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
         self.query_one(SourceList).show(lines)
-        self.query_one("#until", Static).update(Content("\n") + _data_summary(counts))
+        self._counts = counts
         self._explain()
 
     @property
@@ -152,7 +153,10 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             hint = "“deepthink collect” gathers decisions from questions with known answers."
             lines.append(Content.styled(hint, QUIET))
         self.query_one("#means", Static).update(Content("\n").join(lines))
-        self.query_one("#until").display = not request.sources  # it is about the user's own runs
+        until = self.query_one("#until", Static)
+        until.display = not request.sources and request.method != "planner"  # about decisions of own runs
+        if self._counts is not None:
+            until.update(Content("\n") + _data_summary(self._counts, forest=request.method == "forest"))
 
 
 class MethodList(MarkedList):
@@ -187,12 +191,16 @@ def _source_line(name: str, amount: str, width: int) -> Content:
     return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", QUIET))
 
 
-def _data_summary(counts: Counts) -> Content:
-    """How many decisions are missing, in runs, and what the user's own runs lack."""
+def _data_summary(counts: Counts, *, forest: bool) -> Content:
+    """How many decisions are missing, in runs, and what the user's own runs lack.
+
+    A ``forest`` learns from few, since it only corrects the one in the box.
+    """
     from policy.decisions import NEEDED, usable
+    from policy.training.material import FEWEST_TAUGHT
 
     decisions, fitting = sum(counts.sources.values()), usable(counts)
-    lines, missing = [], NEEDED - fitting
+    lines, missing = [], (FEWEST_TAUGHT if forest else NEEDED) - fitting
     if fitting and missing > 0:
         runs = counted(-(-missing * counts.runs // decisions), "run")
         lines.append(f"{missing:,} more decisions are needed: about {runs} like those so far.")
@@ -264,7 +272,8 @@ class TrainingPanel(Sheet):
 
 The loss falls as it learns; what counts is the utility on held-out questions, which must rise above the
 default schedule's. At the end the gate applies a rule that was fixed in advance. You can go to any other
-screen meanwhile; leaving the app stops the training, and starting the same one again resumes it.
+screen meanwhile. Leaving the app stops the training; starting the same one again resumes it, but a forest
+starts anew.
 """
     DEFAULT_CSS = "TrainingPanel { height: 1fr; padding: 0 1; }"
 
@@ -288,7 +297,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         self.set_interval(_REDRAW, self._catch_up)
 
     def begin(self, request: Request) -> None:
-        """Start a training; a stopped one of the same request is resumed."""
+        """Start a training; a stopped one of the same request is resumed, if it has checkpoints."""
         from policy.training import course, planner
 
         def train(cancel: threading.Event) -> Iterator[progress.TrainingEvent]:
@@ -320,6 +329,11 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         return self.job is not None and self.job.cancel.is_set()
 
     @property
+    def resumes(self) -> bool:
+        """Whether the training, once stopped, continues from where it was; a forest does not."""
+        return self._request is not None and self._request.method != "forest"
+
+    @property
     def sign(self) -> str:
         """The progress or result in a word; "" if there is no training."""
         if self.job is None:
@@ -332,7 +346,7 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
 
     def on_unmount(self) -> None:
-        """Leave the training when the app ends; it can be resumed."""
+        """Leave the training when the app ends."""
         if self.job is not None and self.running:
             self.job.leave()
 
@@ -434,6 +448,8 @@ screen meanwhile; leaving the app stops the training, and starting the same one 
             kept = (
                 "What it saved is kept: the same method on the same decisions continues from there, "
                 f"now ({key_of('train')}) or another day."
+                if self.resumes
+                else "Nothing of it is kept: a forest is trained from the beginning."
             )
             return [Content.styled(f"■ {error.message}", "bold"), Content(kept), _UNCHANGED]
         if error is not None:

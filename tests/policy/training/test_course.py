@@ -164,8 +164,9 @@ def test_cancelled_it_leaves_the_active_policy_alone(
 
     monkeypatch.setattr(course, "freeze", cancelled_meanwhile)
     events = train(asked(store_file), cancel, registry)
-    with pytest.raises(TrainingCancelled):
+    with pytest.raises(TrainingCancelled) as stopped:
         list(events)
+    assert "starts it again" in stopped.value.way_out, "a forest has no checkpoints to resume from"
     assert registry.active().name == "box"
     assert not list(registry.root.glob("*/manifest.json"))
 

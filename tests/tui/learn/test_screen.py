@@ -18,7 +18,7 @@ async def test_its_views_are_gone_through_by_key_and_mouse(app: DeepthinkApp) ->
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await until(
-            pilot, lambda: "Not enough decisions yet: 4 of about 3,000." in text_of(screen, "#purpose")
+            pilot, lambda: "Not enough decisions yet: 4 of at least 20." in text_of(screen, "#purpose")
         )
         tabs = screen.query_one(TabbedContent)
         await pilot.press("t")
@@ -56,7 +56,7 @@ async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp
         store_decided(app.engine.store)
         await pilot.press("u")
         await until(pilot, lambda: "There is no policy" in text_of(screen, "#card Static"))
-        assert "4 of about 3,000" in text_of(screen, "#purpose")
+        assert "4 of at least 20" in text_of(screen, "#purpose")
         await pilot.press("left", "u")
         await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
         assert not message.display

@@ -68,6 +68,7 @@ async def test_method_and_source_are_chosen_by_key(
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
         assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
+        assert "3,000" not in text_of(screen, "#until"), "a forest needs few"
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (hotpot,))
         assert "t trains forest on hotpotqa" in text_of(screen, "#means")
@@ -186,6 +187,30 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         await until(pilot, lambda: again.requests)
         await until(pilot, lambda: not panel.running)
     assert again.requests == trainer.requests
+
+
+async def test_a_stopped_forest_is_said_to_start_again(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trainer(learning(until=5), holds=True).take_place(monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await choosing(pilot)
+        choice = screen.query_one(TrainingChoice)
+        await pilot.press("up")
+        await until(pilot, lambda: choice.request.method == "forest")
+        await pilot.press("t")
+        panel = screen.query_one(TrainingPanel)
+        await until(pilot, lambda: panel.fold.trained is not None)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        detail = " ".join(str(part.content) for part in app.screen.query(Static))
+        assert "from the beginning" in detail
+        await pilot.press("y")
+        await until(pilot, lambda: not panel.running)
+        said = text_of(screen, "#outcome")
+    assert "from the beginning" in said
+    assert "continues from there" not in said
 
 
 async def test_leaving_the_app_stops_it_well(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
