@@ -289,10 +289,18 @@ class Runs(Queries):
     def delete(self, *run_ids: str) -> None:
         """Remove runs and everything stored about them, all or none; unknown ids are ignored.
 
-        The caller must discard their checkpoints, and no process may be working on them.
+        A session goes with its last run. The caller must discard the checkpoints, and no process may be
+        working on the runs.
         """
+        ids = [list(run_ids)]
         with self._store.transaction() as db:
-            delete_runs(db, "list_contains(?, id)", [list(run_ids)])
+            sessions = db.execute("SELECT DISTINCT session FROM runs WHERE list_contains(?, id)", ids)
+            touched = [session for (session,) in sessions.fetchall()]
+            delete_runs(db, "list_contains(?, id)", ids)
+            db.execute(
+                "DELETE FROM sessions WHERE list_contains(?, id) AND id NOT IN (SELECT session FROM runs)",
+                [touched],
+            )
 
     def events(self, run_id: str) -> list[StoredEvent]:
         """The events of a run, in order."""
@@ -521,8 +529,9 @@ class Sessions(Queries):
         return session_id
 
     def recent(self, limit: int = 20) -> list[Session]:
-        """The most recently used sessions, newest first."""
-        return self._store.records(Session, f"FROM ({_SESSION}) ORDER BY latest DESC, id LIMIT ?", [limit])
+        """The most recently used sessions that have a run, newest first."""
+        query = f"FROM ({_SESSION}) WHERE runs > 0 ORDER BY latest DESC, id LIMIT ?"
+        return self._store.records(Session, query, [limit])
 
     def find(self, name: str) -> Session:
         """The session with that name or id prefix; ``last`` is the most recently used one.
@@ -559,11 +568,6 @@ class Sessions(Queries):
             runs = delete_runs(db, "session = ?", [session_id])
             db.execute("DELETE FROM sessions WHERE id = ?", [session_id])
         return runs
-
-    def delete_empty(self) -> None:
-        """Remove the sessions that have no run."""
-        with self._store.transaction() as db:
-            db.execute("DELETE FROM sessions WHERE id NOT IN (SELECT session FROM runs)")
 
     def exchanges(self, session_id: str, before: datetime | None = None) -> list[tuple[str, str]]:
         """The last six answered questions, worded to stand alone, and their answers, oldest first.

@@ -10,7 +10,7 @@ import typer
 
 from traces import paths
 from traces.paths import expanded_path
-from traces.runs import Runs, Sessions
+from traces.runs import Runs
 from traces.store import Store, StoreDamaged
 from tui import failures
 from tui.assemble import open_store
@@ -195,7 +195,6 @@ def _erase_runs(store: Store, runs: list[str]) -> None:
     from agent import checkpoints
 
     Runs(store).delete(*runs)
-    Sessions(store).delete_empty()
     for run_id in runs:
         checkpoints.discard(store, run_id)
 

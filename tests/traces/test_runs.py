@@ -21,6 +21,7 @@ from traces.runs import (
     Sessions,
     StoredEvent,
     UnknownRun,
+    UnknownSession,
 )
 from traces.store import Store
 
@@ -173,3 +174,18 @@ def test_two_sessions_never_mix(store: Store) -> None:
     for number in range(6):
         _answered(store, f"{number}?", "Yes.", session=two)
     assert [question for question, _ in sessions.exchanges(two)] == [f"{number}?" for number in range(6)]
+
+
+def test_a_session_goes_with_its_last_run(store: Store) -> None:
+    sessions, runs = Sessions(store), Runs(store)
+    one, two, begun = sessions.begin("one"), sessions.begin("two"), sessions.begin("begun")
+    for session in (one, one, two):
+        _answered(store, "Who?", "Ann.", session=session)
+    first, second = (run.id for run in runs.of_session(one))
+    runs.delete(first)
+    assert {session.id for session in sessions.recent()} == {one, two}
+    runs.delete(second)
+    assert [session.id for session in sessions.recent()] == [two]
+    with pytest.raises(UnknownSession):
+        sessions.find("one")
+    assert sessions.find("begun").id == begun, "its first run may be about to begin"

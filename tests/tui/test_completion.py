@@ -29,8 +29,7 @@ def completed(typed: str, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> li
 
 
 def test_names_are_completed(library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_id = store_run(question=QUESTION)
-    Sessions(open_store()).begin("bearings")
+    run_id = store_run(question=QUESTION, session=Sessions(open_store()).begin("bearings"))
     trained = "forest-of-may"
     (policies_dir() / trained).mkdir(parents=True)
     (policies_dir() / trained / MANIFEST).write_text("{}")

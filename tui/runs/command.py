@@ -20,7 +20,7 @@ from tui.options import AsJson, Limit, RunId, Yes, confirm, is_alone
 from tui.run.export import to_document
 from tui.run.fold import answer_as_read, status_key, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
-from tui.run.words import NOTHING_ASKED, UNFINISHED_REASONS, local_time, status
+from tui.run.words import UNFINISHED_REASONS, local_time, status
 from tui.runs import actions
 from tui.terminal import (
     clean,
@@ -176,7 +176,8 @@ def delete(
 ) -> None:
     """Delete a run with all that is stored of it.
 
-    Its decisions, labels and rating go too. The library keeps what was read, cached web pages included.
+    Its decisions, labels and rating go too, and with the last run of a conversation the conversation. The
+    library keeps what was read, cached web pages included.
     """
     store = open_store()
     run = Runs(store).find(reference)
@@ -244,8 +245,7 @@ def list_sessions(
     if not to_tabulate(recent, nothing, as_json=as_json):
         return
     rows = [
-        (one.id, one.name, one.runs, local_time(one.latest), one_line(one.first, 120) or NOTHING_ASKED)
-        for one in recent
+        (one.id, one.name, one.runs, local_time(one.latest), one_line(one.first, 120)) for one in recent
     ]
     headers = ("session", "name", "runs", "last used", "began with")
     whole = ("session", "last used")

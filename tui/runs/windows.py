@@ -25,7 +25,6 @@ from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.run.words import NOTHING_ASKED
 from tui.runs.actions import delete_session
 from tui.runs.list import RowTable, short_time
 from tui.terminal import counted, one_line
@@ -99,7 +98,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         table.clear()
         for session in self._sessions.values():
             if all(word in f"{session.name} {session.first}".casefold() for word in self._filter_words):
-                text = one_line(session.first, _MAX_QUESTION) or NOTHING_ASKED
+                text = one_line(session.first, _MAX_QUESTION)
                 name = f"{one_line(session.name)} · " if session.name else ""
                 table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
         table.go_to(current_id)

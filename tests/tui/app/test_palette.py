@@ -148,6 +148,7 @@ async def test_what_is_stored_is_found_by_its_words(library: Path, app: Deepthin
         await pilot.press("enter")
         passage = await comes(pilot, PassageScreen)
         session = Sessions(app.engine.store).begin("ball bearings")
+        store_run(session=session)
         passage.dismiss()
         await until(pilot, lambda: app.screen is not passage)
         await _opened(pilot, "ball")

@@ -106,13 +106,11 @@ def test_without_a_session_it_says_what_to_do(deepthink: Run) -> None:
 
 
 def test_the_list_says_what_each_began_with(session: str, deepthink: Run) -> None:
-    other = Sessions(open_store()).begin("empty one")
+    Sessions(open_store()).begin("empty one")
     lines = {line.split()[0]: line for line in deepthink("sessions").out.splitlines() if line.strip()}
     assert stored.QUESTION in lines[session]
     assert " 2 " in lines[session]
-    assert "empty one" in lines[other]
-    assert "nothing asked yet" in lines[other]
-    assert len(deepthink("sessions", "list", "-n", "1").out.splitlines()) == 3
+    assert "empty one" not in " ".join(lines.values()), "nothing was asked in it"
 
 
 def test_a_session_is_shown_as_a_conversation(session: str, deepthink: Run) -> None:
@@ -165,6 +163,7 @@ def test_what_cannot_be_is_one_sentence_and_a_way_out(
     arguments: tuple[str, ...], words: str, session: str, deepthink: Run
 ) -> None:
     other = Sessions(open_store()).begin("taken")
+    stored.store_run(session=other)
     stored.store_run(session=session)  # so that it is the last
     assert words in deepthink("sessions", *arguments).refused()
     assert {s.id for s in Sessions(open_store()).recent()} == {session, other}
