@@ -43,7 +43,7 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
         return cover
     code = language(max((block.text for block in blocks[:12]), key=len, default=""))
     if _says_something(declared, path) and not is_date(declared, code):
-        return declared[:_LONGEST_TITLE]
+        return _shortened(declared)
     headings = [index for index, block in enumerate(blocks[:12]) if block.kind == "heading"]
     if not headings:
         return title_of_name(path)
@@ -55,7 +55,15 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
         lambda block: block.kind == "heading" and block.level <= blocks[first].level, blocks[first:]
     )
     title = next((block.text for block in candidates if not is_date(block.text, code)), "")
-    return title[:_LONGEST_TITLE] or title_of_name(path)
+    return _shortened(title) or title_of_name(path)
+
+
+def _shortened(title: str) -> str:
+    """The title; a very long one ends after a word, with an ellipsis."""
+    if len(title) <= _LONGEST_TITLE:
+        return title
+    beginning = title[: _LONGEST_TITLE - 2]
+    return f"{beginning.rpartition(' ')[0] or beginning} …"
 
 
 def is_date(text: str, language_code: str) -> bool:
@@ -111,7 +119,7 @@ def _filing(blocks: Sequence[Block]) -> str:
             periods = (_PERIOD.search(other.text) for other in first)
             period_ends = (_date(period.string[period.end() :])[0] for period in periods if period)
             period_end = next(filter(None, period_ends), "")
-            return ", ".join(part for part in (company, form, period_end) if part)[:_LONGEST_TITLE]
+            return _shortened(", ".join(part for part in (company, form, period_end) if part))
     return ""
 
 

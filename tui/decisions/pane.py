@@ -38,7 +38,7 @@ from tui.decisions.strip import (
 )
 from tui.run.fold import RunFold, fold_of
 from tui.run.live import Steers
-from tui.run.words import ENOUGH, GRADES, STILL_OPEN, ending, local_time, status, step_question
+from tui.run.words import ENOUGH, GRADES, UNSURE, ending, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
 
 _MAX_RUNS = 2000
@@ -153,7 +153,7 @@ def _state(event: ev.Decided) -> Iterator[Fact]:
     findings = [
         f"✓ {finding.get('question', '')}: {finding.get('answer', '')}".removesuffix(": ")
         if finding.get("found")
-        else f"~ {finding.get('question', '')}: {STILL_OPEN}"
+        else f"~ {finding.get('question', '')}: {UNSURE}"
         for finding in state.get("findings", ())
     ]
     evidence = [

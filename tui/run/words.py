@@ -40,8 +40,8 @@ ENDINGS: Final = {
     "unfinished": "without an end: still going on, or killed",
 }
 """How a run ended (`tui.run.fold.RunFold.shown_status`), in words; see `ending`."""
-STILL_OPEN: Final = "still open"
-"""What a step has found of whose answer the reader was not sure; the answer may yet be written from it."""
+UNSURE: Final = "no short answer is certain"
+"""What a step has found that did not surely answer it; the answer may yet be written from its passages."""
 STEP_ENDINGS: Final[Mapping[StepState, str]] = {
     "unsure": "passages found",
     "nothing": "nothing found",
@@ -49,8 +49,6 @@ STEP_ENDINGS: Final[Mapping[StepState, str]] = {
 }
 """How a step without a finding ended, in words."""
 
-NOTHING_ASKED: Final = "(nothing asked yet)"
-"""The first question of a session that has none."""
 VERDICTS: Final = {"supported": "supported", "partly": "only partly supported", "not": "not supported"}
 GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
 """The grades of a passage, in words."""
@@ -239,7 +237,8 @@ def place(item: Evidence | Candidate) -> str:
 def located(title: str, section: str, page: int | None) -> str:
     """Like `place`, from its parts; a first heading that only repeats the title is left out."""
     headings = [one_line(heading) for heading in section.split(SECTION_SEPARATOR) if heading.strip()]
-    if headings and headings[0].casefold() == one_line(title).casefold():
+    first, known = headings[0].casefold() if headings else "", one_line(title).casefold()
+    if first and (first == known or (known.endswith(" …") and first.startswith(known[:-2]))):
         del headings[0]
     path = SECTION_SEPARATOR.join([one_line(title), *headings])
     return f"{path}, p. {page}" if page else path
@@ -289,8 +288,9 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             details = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
             return Block("route", f"{kind}{why}", details)
         case ev.Replied() if event.about == "approve":
-            by = "you" if event.by == "person" else "as set"
-            return Block("approve", f"{by}: {CHOICES.get(event.reply, event.reply)}")
+            who = "you chose" if event.by == "person" else "without asking (--approve)"
+            choice = CHOICES.get(event.reply, event.reply)
+            return Block("check", f"not fully supported by its sources; {who}: {choice}")
         case ev.Replied():
             reply = f"you: {one_line(event.reply) or '(nothing)'}"
             return Block("asked", one_line(event.question), (reply,))
@@ -329,7 +329,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.EvidenceKept():
             return _evidence(event)
         case ev.Noted() if not event.note["found"]:
-            return Block("finding", f"{STILL_OPEN}; the answer is written from the passages kept")
+            return Block("finding", UNSURE)
         case ev.Noted():
             sentence = unmarked(one_line(event.note["sentence"]))
             return Block("finding", f"{sentence} {citation_marks(event.note['cites'])}".rstrip())
@@ -501,9 +501,18 @@ class Transcript:
                 return [*self.rest(), self._closing(event)]
             case ev.Asked() | ev.AnswerText() | ev.Reranked():
                 return []
+            case ev.Noted() if not event.note["found"]:
+                return [self._without_finding(event)]
             case _:
                 block = block_of(event)
                 return [block] if block.text or block.items else []  # else it is from a later version
+
+    def _without_finding(self, event: ev.Noted) -> Block:
+        """What a step came to whose passages do not surely answer it."""
+        state = self._fold.state_of(self._fold.step_numbered(event.note["step"]))
+        if state in {"skipped", "nothing"}:
+            return Block("finding", STEP_ENDINGS[state])
+        return Block("finding", f"{UNSURE}; the answer is written from the passages kept")
 
     def _same_round(self, event: ev.Searched) -> bool:
         return all((search.step, search.rung) == (event.step, event.rung) for search in self._searches)

@@ -20,7 +20,7 @@ from models.protocols import ChatOptions, ModelUnreachable
 from tests.tui.conftest import QUESTION, Answer, Run, ctrl_c_at
 from tests.tui.stored import cut_off, store_run
 from traces.library import Library
-from traces.runs import Runs, Sessions
+from traces.runs import Runs, Sessions, UnknownSession
 from tui import failures
 from tui.ask import asking
 from tui.ask.terminal import AskOptions, Form, is_interactive
@@ -171,6 +171,7 @@ def test_sessions_are_named_and_gone_on_with(asked: list[tuple[Request, Settings
     wanted = asked.pop()[0]
     assert (wanted.session, wanted.session_name) == ("", "bearings"), "it begins with the run"
     named = Sessions(open_store()).begin("bearings")
+    store_run(session=named)
     for flags in (("-s", "bearings"), ("-s", named[:4]), ("-C",), ("-s", "last")):
         deepthink("ask", "And why?", *flags)
         wanted = asked.pop()[0]
@@ -202,7 +203,8 @@ def test_a_follow_up_searches_where_the_question_before_it_did(
 def test_a_session_is_begun_with_its_first_run(library: Path, deepthink: Run) -> None:
     assert deepthink("ask", " ", "-s", "bearings").code == 2
     assert deepthink("ask", QUESTION, "-s", "bearings", "-c", "elsewhere").code == 2
-    assert Sessions(open_store()).recent() == []
+    with pytest.raises(UnknownSession):
+        Sessions(open_store()).find("bearings")
     for question in (QUESTION, "And who supplies the seals?"):
         assert deepthink("ask", question, "-s", "bearings").code in {0, 3}
     assert [(s.name, s.runs) for s in Sessions(open_store()).recent()] == [("bearings", 2)]
@@ -215,12 +217,12 @@ def test_never_has_it_rewritten_from_what_was_found_and_withheld_if_that_is_no_b
     model(answer=unsupported)
     rewritten = deepthink("ask", QUESTION, "--approve", "never", "--plain")
     assert rewritten.code == failures.DONE
-    assert "approve: as set: rewrite it from the evidence" in rewritten.out
+    assert "without asking (--approve): rewrite it from the evidence" in rewritten.out
     assert rewritten.out.count("answer: ") == 1
     monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: unsupported)
     withheld = deepthink("ask", QUESTION, "--approve", "never", "--plain")
     assert withheld.code == failures.REJECTED
-    assert "approve: as set: stop, and withhold it" in withheld.out
+    assert "without asking (--approve): stop, and withhold it" in withheld.out
     assert "0 of 2 sentences are supported by their sources" in withheld.out
     assert "resigned" not in rewritten.out + withheld.out
 

@@ -11,8 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as ev
-from tests.tui.parts import LONG, claim, evidence, finished, search, started, whole_run
+from tests.tui.parts import LONG, STEP, claim, evidence, finished, note, search, started, whole_run
 from tui.run.render import AnimatedRun, PlainRun
+from tui.run.words import located
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -143,7 +144,7 @@ def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture
     asked = ev.Replied("approve", "What now?", "rewrite", "person")
     last = ev.Answered("A better one [1].", [claim("A better one.")], [])
     assert _plain([started(), first, asked, last, finished()], capsys)[1:] == [
-        "approve: you: rewrite it from the evidence",
+        "check: not fully supported by its sources; you chose: rewrite it from the evidence",
         "answer: A better one [1].",
         "done: answered, 1 min 01 s (llm: enough is known) | 1 of 1 sentence is "
         "supported by its sources; 5 model calls · 2,066 tokens read, 3,448 reused (63%), 126 written; "
@@ -156,7 +157,8 @@ def test_of_a_withheld_answer_only_its_support_is_shown(capsys: pytest.CaptureFi
     withheld = ev.Answered("The answer is withheld.", [], [])
     replied = ev.Replied("approve", "", "stop", "rule")
     text = "\n".join(_plain([first, replied, withheld, finished("rejected")], capsys))
-    assert "approve: as set: stop, and withhold it" in text
+    checked = "check: not fully supported by its sources; without asking (--approve): stop, and withhold it"
+    assert checked in text
     assert "done: withheld: the sources do not support all of it" in text
     assert "0 of 1 sentence is supported by its sources" in text
     assert "chairman" not in text
@@ -171,6 +173,29 @@ def test_a_resumed_run_shows_its_question_and_earlier_answer(capsys: pytest.Capt
         screen.take(finished())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"question: {LONG} | llama.cpp:qwen · resumed at: waiting for you"
-    assert lines[1:3] == ["approve: you: accept it as it is", "answer: The answer."]
+    assert lines[1:3] == [
+        "check: not fully supported by its sources; you chose: accept it as it is",
+        "answer: The answer.",
+    ]
     replayed = _plain([started(), ev.Resumed("abc123def456", LONG, "distil", "llama.cpp:qwen")], capsys)
     assert replayed[1] == "resumed: at: picking out what matters"
+
+
+def test_a_step_without_a_finding_says_what_becomes_of_its_passages(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nothing = ev.Noted({**note(""), "found": False}, "default")
+    kept = ev.EvidenceKept(1, [evidence(1)], [])
+    begun = [started(), ev.StepStarted(1, STEP)]
+    unsure = _plain([*begun, kept, nothing], capsys)[-1]
+    assert unsure == "finding: no short answer is certain; the answer is written from the passages kept"
+    assert _plain([*begun, nothing], capsys)[-1] == "finding: nothing found"
+    skipped = [*begun, ev.NodeStarted("retrieve", 1), ev.Steered("skip", ""), nothing]
+    assert _plain(skipped, capsys)[-1] == "finding: skipped"
+
+
+def test_a_heading_that_repeats_a_title_that_was_cut_is_left_out() -> None:
+    heading = "Report of the lighthouse keepers for the third quarter of 2025"
+    section = f"{heading} › Revenue"
+    assert located("Report of the lighthouse …", section, None) == "Report of the lighthouse … › Revenue"
+    assert located("Report", section, None) == f"Report › {section}"

@@ -114,3 +114,11 @@ def test_what_stands_between_two_rules_is_text(opening: str) -> None:
     for text in (whole, document.visible_text):
         assert "First" in text
         assert "Second part." in text
+
+
+def test_a_very_long_title_ends_after_a_word() -> None:
+    heading = "Minutes of the association of lighthouse keepers " * 5
+    title = parse("minutes.md", f"# {heading}\n\nThe chair is Ilse Brandt.\n").title
+    assert len(title) <= 160
+    assert title.endswith(" …")
+    assert heading.startswith(title.removesuffix("…"))
