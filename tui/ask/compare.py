@@ -146,7 +146,9 @@ def _summary(results: Sequence[Column]) -> Table:
             values = [f"{cost.seconds:.1f}", cost.steps, cost.calls, f"{cost.evaluated:,}"]
             values += [f"{cost.generated:,}", len(column.sources), flagged]
         rows.append((column.system, column.status, *values))
-    return table(("system", "answer", *counts), rows, right=counts, whole=("system", "answer"))
+    headers = ("system", "answer", *counts)
+    spare = ("written", "read", "calls", "steps")
+    return table(headers, rows, right=counts, whole=("system", "answer"), spare=spare)
 
 
 def compare(

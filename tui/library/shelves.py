@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import TypeVar
 
+from rich.style import Style
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -30,8 +32,22 @@ from tui.library.ingesting import is_low, share
 from tui.run.words import local_time
 from tui.terminal import clean, one_line, size
 
+_Data = TypeVar("_Data")
 
-class Shelves(Tree[Collection | Document]):
+
+class _FittedTree(Tree[_Data]):
+    """A tree whose labels end with an ellipsis where there is no room for more."""
+
+    def render_label(self, node: TreeNode[_Data], base_style: Style, style: Style) -> Text:
+        label = super().render_label(node, base_style, style)
+        room, parent = self.scrollable_content_region.width, node.parent
+        while parent is not None and parent is not self.root:
+            room, parent = room - self.guide_depth, parent.parent
+        label.truncate(max(room, 1), overflow="ellipsis")
+        return label
+
+
+class Shelves(_FittedTree[Collection | Document]):
     """The library as a tree; the documents of a collection are below it while it is open."""
 
     HELP = """\
@@ -169,7 +185,7 @@ def _kind(document: Document) -> str:
     return prefix + (media_type.name if media_type else document.media_type)
 
 
-class Outline(Tree[int]):
+class Outline(_FittedTree[int]):
     """The sections of a document; each node has the id of its first passage."""
 
     HELP = """\
@@ -248,7 +264,8 @@ class Details(VerticalScroll, can_focus=False):
         title = Content(one_line(collection.name)).stylize("bold $primary")
         holds = Content(one_line(collection.description))
         if not collection.description:
-            holds = Content("No description yet. It tells where to search.").stylize("$foreground 65%")
+            holds = Content("No description yet; one helps to choose where to search.")
+            holds = holds.stylize("$foreground 65%")
         self._show([title, holds], collection_facts(collection, documents, unread, embedder))
 
     def show_document(self, document: Document) -> None:

@@ -195,6 +195,7 @@ def load_anew(node: DOMNode) -> bool:
 _PARTS = {"meters", "status", "question"}
 _GAP = "  ·  "
 _MAX_NAMED = 3  # collections
+_BESIDE_NAMES = 60  # cells of what stands beside their names
 
 
 class Meters(Widget):
@@ -250,7 +251,8 @@ class Meters(Widget):
         if not searched or (library and library <= set(searched)):
             return "all collections" if self.collections else ""
         more = f" and {len(searched) - _MAX_NAMED} more" if len(searched) > _MAX_NAMED else ""
-        return f"only {one_line(', '.join(searched[:_MAX_NAMED]), 60)}{more}{self._way_back}"
+        room = min(60, max(16, self.size.width - _BESIDE_NAMES))
+        return f"only {one_line(', '.join(searched[:_MAX_NAMED]), room)}{more}{self._way_back}"
 
 
 class RunBar(Widget):

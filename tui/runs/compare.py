@@ -25,6 +25,7 @@ from tui.runs.replay import ReplayScreen
 from tui.terminal import duration, one_line
 
 SAME = "="
+_QUESTION_LENGTH = 240  # cells: the answers stay in view
 
 
 class Row(NamedTuple):
@@ -52,8 +53,9 @@ def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
     """Compare question, answer, end, settings, plan, decisions, evidence and cost, in this order."""
     plan = list(starmap(_row, zip_longest(_plan(a.fold), _plan(b.fold), fillvalue="")))
     decisions = list(_decisions(a.fold, b.fold))
+    sign, *questions = _row(one_line(a.run.question), one_line(b.run.question))
     return [
-        Section("Question", [_row(one_line(a.run.question), one_line(b.run.question))]),
+        Section("Question", [Row(sign, *(one_line(question, _QUESTION_LENGTH) for question in questions))]),
         Section("Answer", [_row(*(compared.fold.answer or "(no answer)" for compared in (a, b)))]),
         Section("End", [_row(_end(a), _end(b))]),
         _settings(a.run, b.run),

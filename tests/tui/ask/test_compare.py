@@ -132,3 +132,14 @@ def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, sys
 )
 def test_an_unknown_system_is_wrong_usage(systems: str, words: str, deepthink: Run) -> None:
     assert words in deepthink("compare", QUESTION, "--systems", systems).refused()
+
+
+def test_the_figures_of_a_narrow_window_are_whole(
+    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table = deepthink("compare", QUESTION, "--systems", "search-and-answer").out.split("\n\n")[-1]
+    head, line, row = table.splitlines()
+    assert max(map(len, (head, line, row))) <= 80
+    assert head.split() == ["system", "answer", "seconds", "steps", "calls", "read", "sources", "flagged"]
+    assert row.split()[:2] == ["search-and-answer", "answered"]

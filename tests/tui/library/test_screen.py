@@ -509,3 +509,17 @@ def test_changes_are_read_while_nobody_asks(tmp_path: Path, monkeypatch: pytest.
     assert waits == [], "it waited for an answer under way"
     assert Folders(engine.store).changes()[0].outcome == "removed"
     assert told
+
+
+async def test_a_name_that_is_too_long_ends_with_an_ellipsis(app: DeepthinkApp) -> None:
+    name = f"minutes-{'of-the-association-' * 4}2025.md"
+    put(Library(app.engine.store), "minutes", name, [("", "The chair is Ilse Brandt.")])
+    async with app.run_test(size=(80, 24)) as pilot:
+        tree = (await opened(pilot)).query_one(Shelves)
+        await until(pilot, lambda: tree.chosen is not None)
+        await pilot.press("right")
+        await until(pilot, lambda: len(tree.root.children[0].children) == 1)
+        await pilot.pause()
+        line = tree.render_line(1).text.rstrip()
+        assert line.endswith("…")
+        assert "minutes-of" in line

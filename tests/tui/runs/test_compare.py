@@ -100,6 +100,17 @@ def test_answers_and_cost(sections: dict[str, Section]) -> None:
     assert calls == Row("=", "model calls: 2")
 
 
+def test_long_questions_leave_room_for_the_answers() -> None:
+    long = "Who supplies the seals of the pumps, and since when? " * 20
+    runs = [read(stored.store_run(question=long + more)) for more in ("", "Why?")]
+    question, answer, *_ = compare(*runs)
+    (row,) = question.rows
+    assert row.sign == "≠", "they differ where they are cut"
+    assert row.first.endswith("…")
+    assert len(row.first) <= 240
+    assert answer.title == "Answer"
+
+
 def texts(screen: CompareScreen) -> list[str]:
     return [str(line.content) for line in screen.query_one("#compare").query(Static)]
 
