@@ -146,7 +146,7 @@ Every `[n]` of the answer opens its passage.
             self._take_question(Prompt.Sent(early))
         if self._greeted or self.session or self.exchange is not None or not self.is_current:
             return
-        if beginning.collections or beginning.history:
+        if any(one.documents for one in beginning.collections) or beginning.history:
             self._greeted = True
         else:
             self._welcome()
@@ -325,8 +325,7 @@ Every `[n]` of the answer opens its passage.
         self.call_after_refresh(self.query_one(Conversation).show_from_its_question, self.exchange)
         if failure is not None:
             prompt.take_back(self._question_text)
-        if self.fold.run_id:
-            self._run_is_stored(self.fold.run_id)
+        self._put_thinking_away(self.fold)
         self.look_again()  # the run may be resumable, and may have added documents
 
     def on_exchange_unasked(self) -> None:
@@ -599,13 +598,13 @@ Every `[n]` of the answer opens its passage.
         self.focus_input()
         await self.query("RunPanel").remove()
 
-    def _run_is_stored(self, run_id: str) -> None:
-        """Hide the thinking, unless it has the focus, and read the labels."""
+    def _put_thinking_away(self, fold: RunFold) -> None:
+        """Hide the thinking of a run that has ended, unless it has the focus; read the labels."""
         from tui.decisions.strip import DecisionStrip
 
         if not self.query_one("#thinking").has_focus_within:
             self.remove_class("-thinking")
-        for strip in self.query(DecisionStrip):
+        for strip in self.query(DecisionStrip) if fold.run_id else ():
             strip.read_labels()
 
     def action_panel(self) -> None:
@@ -665,15 +664,16 @@ def _introduction(beginning: Beginning, missing: Sequence[str], room: int) -> Co
         labels = {"model": "language model", "embedder": "embedder"}
         names = " and no ".join(labels[part] for part in missing)
         parts.append(Content(f"There is no {names} yet. F7 Models fetches one.\n\n").stylize("$warning"))
-    if not beginning.collections:
+    filled = [one for one in beginning.collections if one.documents]
+    if not filled:
         hint = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
         return Content("").join([*parts, Content(hint)])
     parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
-    lines = [f"  {one.name}  {counted(one.documents, 'document')}" for one in beginning.collections]
+    lines = [f"  {one.name}  {counted(one.documents, 'document')}" for one in filled]
     recent = [f"  {one_line(question, room)}" for question in beginning.history[: -_RECENT - 1 : -1]]
     if recent:
         lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
-    elif examples := _examples(beginning.collections):
+    elif examples := _examples(filled):
         lines += ["", "For example:", *(f"  {one_line(question, room)}" for question in examples)]
     return Content("").join([*parts, Content("\n".join(lines))])
 

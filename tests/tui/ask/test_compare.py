@@ -135,8 +135,9 @@ def test_an_unknown_system_is_wrong_usage(systems: str, words: str, deepthink: R
 
 
 def test_the_figures_of_a_narrow_window_are_whole(
-    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model()
     monkeypatch.setenv("COLUMNS", "80")
     table = deepthink("compare", QUESTION, "--systems", "search-and-answer").out.split("\n\n")[-1]
     head, line, row = table.splitlines()

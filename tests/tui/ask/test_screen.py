@@ -30,6 +30,7 @@ from tui.app.find import FindBar
 from tui.ask.conversation import Conversation, load_beginning
 from tui.ask.prompt import Prompt, Typed, begin
 from tui.ask.screen import AskScreen
+from tui.ask.welcome import WelcomeScreen
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
 from tui.library.screen import LibraryScreen
@@ -363,6 +364,7 @@ async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(app: DeepthinkApp
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         assert "The engine fell over. Start it again." in text_of(screen, ".failed")
+        assert not screen.query_one("#thinking").display
         assert screen.query_one(Prompt).text == QUESTION
         await until(pilot, lambda: app.failures)
         await pilot.press("ctrl+r")
@@ -388,6 +390,7 @@ async def test_without_a_model_the_way_out_is_told(
         told = text_of(screen, ".failed")
         assert "Models" in told
         assert "deepthink models" not in told
+        assert not screen.query_one("#thinking").display, "it would be empty"
 
 
 async def test_one_run_at_a_time(app: DeepthinkApp, chat: Answering) -> None:
@@ -528,6 +531,24 @@ async def test_a_key_on_an_earlier_answer_is_about_that_answer(app: DeepthinkApp
         ratings, runs = Ratings(app.engine.store), Runs(app.engine.store)
         await until(pilot, lambda: any(ratings.of(run.id) for run in runs.recent()))
         assert [run.question for run in runs.recent() if ratings.of(run.id)] == [QUESTION]
+
+
+async def test_where_a_question_searches_is_told_in_a_narrow_window_too(app: DeepthinkApp) -> None:
+    name = "quarterly-reports-of-the-association-of-lighthouse-keepers-2025"
+    async with app.run_test(size=(80, 24)) as pilot:
+        meters = (await ready(pilot)).query_one(Meters)
+        meters.collections, meters.searched = {"facts", name}, [name]
+        assert "only quarterly-reports" in shown(meters)
+        assert "#all: everywhere" in shown(meters)
+
+
+async def test_a_library_of_empty_collections_is_empty(make_app: MakeApp) -> None:
+    app = make_app()
+    Library(app.engine.store).describe_collection("facts", "What is left of a reading that was killed.")
+    async with app.run_test(size=(80, 24)) as pilot:
+        ask = app.screen
+        await until(pilot, lambda: "The library is empty." in text_of(ask, "#intro"))
+        await until(pilot, lambda: isinstance(app.screen, WelcomeScreen))
 
 
 async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(app: DeepthinkApp) -> None:
