@@ -538,8 +538,8 @@ async def test_where_a_question_searches_is_told_in_a_narrow_window_too(app: Dee
     async with app.run_test(size=(80, 24)) as pilot:
         meters = (await ready(pilot)).query_one(Meters)
         meters.collections, meters.searched = {"facts", name}, [name]
-        assert "only quarterly-reports" in shown(meters)
-        assert "#all: everywhere" in shown(meters)
+        assert "only quarterly-reports" in str(meters.render())
+        assert "#all: everywhere" in str(meters.render())
 
 
 async def test_a_library_of_empty_collections_is_empty(make_app: MakeApp) -> None:

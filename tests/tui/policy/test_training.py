@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static, TabbedContent
 
+from agent.decisions.decider import STATE_VERSION
 from policy.serving.registry import Registry
 from policy.training.progress import CannotTrain
 from tests.policy.made import policy
-from tests.tui.policy.test_screen import opened
+from tests.tui.policy.test_screen import opened, some
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.seen import text_of
 from tests.tui.waiting import comes, until
@@ -68,7 +70,9 @@ async def test_method_and_source_are_chosen_by_key(
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
         assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
-        assert "3,000" not in text_of(screen, "#until"), "a forest needs few"
+        few = replace(some(), runs=4, sources={"rules": 12}, versions={STATE_VERSION: 12})
+        choice.show([hotpot, musique], few)
+        assert "8 more decisions are needed" in text_of(screen, "#until"), "a forest needs few"
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (hotpot,))
         assert "t trains forest on hotpotqa" in text_of(screen, "#means")
@@ -190,10 +194,9 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
 
 
 async def test_a_stopped_forest_is_said_to_start_again(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Trainer(learning(until=5), holds=True).take_place(monkeypatch)
-    app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice = screen.query_one(TrainingChoice)
