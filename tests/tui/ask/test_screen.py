@@ -377,8 +377,9 @@ async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy(app: DeepthinkApp
 
 
 async def test_without_a_model_the_way_out_is_told(
-    library: Path, no_models: None, app: DeepthinkApp
+    library: Path, no_models: None, make_app: MakeApp
 ) -> None:
+    app = make_app()
     async with app.run_test(size=(60, 20)) as pilot:
         screen = await ready(pilot)
         assert "facts  2 documents" in text_of(screen, "#intro")

@@ -211,7 +211,7 @@ async def test_a_stopped_forest_is_said_to_start_again(
         assert "from the beginning" in detail
         await pilot.press("y")
         await until(pilot, lambda: not panel.running)
-        said = text_of(screen, "#outcome")
+        said = text_of(screen, "TrainingPanel Static")
     assert "from the beginning" in said
     assert "continues from there" not in said
 
