@@ -44,8 +44,8 @@ def _gathered(counts: Counts) -> Content:
             bar(there / FEWEST_TAUGHT, 10),
             f" Not enough decisions yet: {there} of at least {FEWEST_TAUGHT}.",
         )
-    enough = "Enough decisions" if there >= NEEDED else "Enough decisions for a forest"
-    return Content.assemble(bar(there / NEEDED, 10), f" {enough}: {there:,} of {NEEDED:,}.")
+    more = "" if there >= NEEDED else f" for a forest; an encoder needs about {NEEDED:,}"
+    return Content.assemble(bar(there / NEEDED, 10), f" {there:,} decisions, enough{more}.")
 
 
 class LearnScreen(DeepScreen):
