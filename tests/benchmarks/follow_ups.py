@@ -1,0 +1,102 @@
+"""What a question finds after others, over the documents of `own`.
+
+    python -m tests.benchmarks.follow_ups [--data DIR] [--work DIR]
+
+`follow_ups.jsonl` has 80 conversations, written by a language model: 40 elliptical follow-ups, 25 changes
+of topic and 15 questions that are complete. Each ends in a question with one right file, patterns that its
+right passage matches, and the question as a reader without the conversation would need it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent.deps import Deps
+from agent.profiles import profile
+from agent.state import Candidate, Turn, new_state, updated
+from agent.steps.look import look
+from agent.steps.plan import TaughtPlanner
+from agent.steps.route import route
+from policy.evaluation.systems import Parts
+from policy.questions import fill, read_set, sets_in
+from tests.benchmarks.table import RESULTS, markdown_table
+from tests.conftest import DATA
+from traces.store import Store
+from tui.assemble import open_chat, open_embedder, open_planner, open_reader
+from tui.settings.settings import load
+
+_CONVERSATIONS = Path(__file__).with_suffix(".jsonl")
+_FIRST = 3  # passages among which the evidence counts as found
+
+
+def main() -> None:
+    """Search for every question, and write the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.follow_ups", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA / "own", help="where the collections are")
+    parser.add_argument("--work", type=Path, default=Path("build/follow_ups"), help="kept between runs")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    settings = load()
+    parts = Parts(
+        chat=open_chat(settings),
+        embedder=open_embedder(settings),
+        reader=open_reader(settings),
+        store=Store(options.work / "library.duckdb"),
+    )
+    for name in sets_in(str(options.data)):
+        for _progress in fill(read_set(name), parts.store, parts.embedder, threading.Event()):
+            pass
+    planner = open_planner(settings)
+    assert planner is not None, "the planner's base is not on this machine"
+    cognition = replace(profile("lean", parts.reader), planner=TaughtPlanner(planner))
+    found: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
+    for line in _CONVERSATIONS.read_text(encoding="utf-8").splitlines():
+        conversation = json.loads(line)
+        deps = parts.deps(cognition)
+        alone = {"as typed": conversation["question"], "as it should be": conversation["standalone"]}
+        for how, question in alone.items():
+            passages = look(new_state(question), deps)["looked"]
+            found[conversation["kind"], how].append(_hits(conversation, passages))
+        passages = _after_others(conversation, deps)
+        found[conversation["kind"], "as asked for"].append(_hits(conversation, passages))
+    table = markdown_table(
+        ["question", "searched", "questions", "right file first", f"evidence in the first {_FIRST}"],
+        [
+            [kind, how, str(len(hits)), *(str(sum(column)) for column in zip(*hits, strict=True))]
+            for (kind, how), hits in sorted(found.items())
+        ],
+    )
+    (RESULTS / "follow-ups.md").write_text(f"# Questions after others\n\n{table}", encoding="utf-8")
+    sys.stdout.write(table)
+
+
+def _after_others(conversation: dict[str, Any], deps: Deps) -> Sequence[Candidate]:
+    """The passages of the first look of a run that has the conversation before it."""
+    turns = [Turn(question=asked, answer=answer) for asked, answer in conversation["history"]]
+    state = new_state(conversation["question"], turns)
+    state = updated(state, route(state, deps))
+    return look(state, deps)["looked"] if state["route"] in {"single", "deep"} else []
+
+
+def _hits(conversation: dict[str, Any], passages: Sequence[Candidate]) -> tuple[bool, bool]:
+    """Whether the first passage is of the right file, and whether one of the first has the evidence."""
+    of_file = [Path(one["document"]).name == conversation["file"] for one in passages]
+    has_evidence = [
+        right
+        and all(re.search(pattern, one["text"], re.IGNORECASE) for pattern in conversation["evidence"])
+        for right, one in zip(of_file, passages, strict=True)
+    ]
+    return any(of_file[:1]), any(has_evidence[:_FIRST])
+
+
+if __name__ == "__main__":
+    main()
