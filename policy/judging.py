@@ -484,7 +484,7 @@ def judge(measured: Measured) -> Gate:
         ),
         (gain.low > 0, f"its {GAIN}, {gain}, is not above 0 for sure"),
         (
-            gain.estimate * known > UNSEEN,
+            not gain.low > 0 or gain.estimate * known > UNSEEN,  # only a sure gain can be gone
             f"its {GAIN}, {gain}, would be gone with {UNSEEN} more question "
             f"lost entirely, which {known} questions need not show",
         ),

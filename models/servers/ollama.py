@@ -65,6 +65,8 @@ def _normalise(text: str) -> str:
     if "://" not in text:
         text = f"http://{text}"
     parts = urlsplit(text)
+    if not parts.netloc:
+        raise ValueError("no host")
     host = parts.hostname or "127.0.0.1"
     host = "127.0.0.1" if host == "0.0.0.0" else host  # an address to listen on, not to connect to
     host = f"[{host}]" if ":" in host else host

@@ -26,7 +26,7 @@ from tui.app.lists import Drawn, Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
-from tui.run.words import CHOICES, block_of, doing, doubts, ending, place, reason, support_count
+from tui.run.words import CHOICES, block_of, doing, doubts, ending, place, places, reason, support_count
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH = 160
@@ -253,17 +253,17 @@ best. **Enter** opens it in its document.
 """
 
     def show(self, fold: RunFold, items: Sequence[Evidence]) -> None:
-        def row(item: Evidence) -> Option:
-            draw = partial(_draw_source, item, _quote_or_excerpt(item, fold))
+        def row(item: Evidence, where: str) -> Option:
+            draw = partial(_draw_source, item, where, _quote_or_excerpt(item, fold))
             return Option(Drawn(draw), id=str(item["number"]))
 
-        self.put(map(row, items))
+        self.put(map(row, items, places(items)))
 
 
-def _draw_source(item: Evidence, quote: str, width: int) -> Content:
+def _draw_source(item: Evidence, where: str, quote: str, width: int) -> Content:
     lead = f"[{item['number']}] "
     excerpt = hanging(" " * len(lead), f"“{one_line(quote, _TEXT_LENGTH)}”", width)
-    return Content("\n").join([hanging(lead, place(item), width), excerpt.stylize("$foreground 65%")])
+    return Content("\n").join([hanging(lead, where, width), excerpt.stylize("$foreground 65%")])
 
 
 _MAX_DOUBTS = 6
@@ -453,8 +453,11 @@ class Exchange(Vertical):
         fold = self.fold
         if fold is None or fold.answered is None:
             return ""
-        quotes = ((item, _quote_or_excerpt(item, fold)) for item in fold.answered.sources)
-        lines = [f"[{item['number']}] {place(item)}: “{quote}”" for item, quote in quotes]
+        items = fold.answered.sources
+        lines = [
+            f"[{item['number']}] {where}: “{_quote_or_excerpt(item, fold)}”"
+            for item, where in zip(items, places(items), strict=True)
+        ]
         return "\n\n".join(filter(None, (self.answer, "\n".join(lines))))
 
     @property

@@ -244,6 +244,22 @@ def located(title: str, section: str, page: int | None) -> str:
     return f"{path}, p. {page}" if page else path
 
 
+def places(items: Sequence[Evidence]) -> list[str]:
+    """The place of each source, with its document and date where one of another document has the same."""
+    documents: dict[str, set[tuple[str, str]]] = {}
+    for item in items:
+        documents.setdefault(place(item), set()).add((item["collection"], item["document"]))
+    return [
+        " · ".join([place(item), *_origin(item)]) if len(documents[place(item)]) > 1 else place(item)
+        for item in items
+    ]
+
+
+def _origin(item: Evidence) -> list[str]:
+    """Collection, document and date of a passage."""
+    return [one_line(part) for part in (item["collection"], item["document"], item["date"]) if part]
+
+
 def step_question(question: str) -> str:
     """A step's question in a line; ``#n`` becomes the answer of step n."""
     return _REFERENCE.sub(r"(answer \1)", one_line(question))
@@ -430,12 +446,9 @@ def answer(event: ev.Answered) -> list[Block]:
 
 def _source(item: Evidence, quote: str) -> Block:
     """A cited passage: title, place, and ``quote``, or the whole excerpt without one."""
-    origin = [item["collection"], item["document"]]
-    if item["date"]:
-        origin.append(item["date"])
     text = clean(quote or item["excerpt"]).strip()
     lines = tuple(text.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(text))}”",)
-    return Block(f"[{item['number']}]", place(item), (" · ".join(map(one_line, origin)), *lines), "sources")
+    return Block(f"[{item['number']}]", place(item), (" · ".join(_origin(item)), *lines), "sources")
 
 
 _QUIET = (

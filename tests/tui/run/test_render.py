@@ -13,7 +13,7 @@ from rich.console import Console
 from agent import events as ev
 from tests.tui.parts import LONG, STEP, claim, evidence, finished, note, search, started, whole_run
 from tui.run.render import AnimatedRun, PlainRun
-from tui.run.words import located
+from tui.run.words import located, places
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -199,3 +199,17 @@ def test_a_heading_that_repeats_a_title_that_was_cut_is_left_out() -> None:
     section = f"{heading} › Revenue"
     assert located("Report of the lighthouse …", section, None) == "Report of the lighthouse … › Revenue"
     assert located("Report", section, None) == f"Report › {section}"
+
+
+def test_sources_of_the_same_title_are_told_apart() -> None:
+    old = evidence(1, title="Season plan", section="Prices", page=None, document="old.md", date="2025-01-14")
+    new = evidence(2, title="Season plan", section="Prices", page=None, document="new.md", date="2025-04-09")
+    assert places([old, new]) == [
+        "Season plan › Prices · reports · old.md · 2025-01-14",
+        "Season plan › Prices · reports · new.md · 2025-04-09",
+    ]
+    assert places([old, evidence(3, title="Minutes", section="", page=None)]) == [
+        "Season plan › Prices",
+        "Minutes",
+    ]
+    assert places([old, {**old, "number": 2}]) == ["Season plan › Prices"] * 2
