@@ -87,7 +87,9 @@ def test_each_condition_alone_breaks_it_and_is_named(changes: dict[str, Any], sa
 
 def test_without_a_sure_gain_none_is_said_to_be_gone() -> None:
     reason = judge(replace(GOOD, gain=Interval(-0.030, -0.106, 0.017))).reason
-    assert reason == "Its utility over the default schedule, -0.030 [-0.106, +0.017], is not above 0 for sure."
+    assert (
+        reason == "Its utility over the default schedule, -0.030 [-0.106, +0.017], is not above 0 for sure."
+    )
 
 
 def test_at_the_border_it_passes() -> None:

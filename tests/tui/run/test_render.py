@@ -202,8 +202,12 @@ def test_a_heading_that_repeats_a_title_that_was_cut_is_left_out() -> None:
 
 
 def test_sources_of_the_same_title_are_told_apart() -> None:
-    old = evidence(1, title="Season plan", section="Prices", page=None, document="old.md", date="2025-01-14")
-    new = evidence(2, title="Season plan", section="Prices", page=None, document="new.md", date="2025-04-09")
+    old = evidence(
+        1, title="Season plan", section="Prices", page=None, document="old.md", date="2025-01-14"
+    )
+    new = evidence(
+        2, title="Season plan", section="Prices", page=None, document="new.md", date="2025-04-09"
+    )
     assert places([old, new]) == [
         "Season plan › Prices · reports · old.md · 2025-01-14",
         "Season plan › Prices · reports · new.md · 2025-04-09",
