@@ -67,7 +67,8 @@ def main() -> None:
             passages = look(new_state(question), deps)["looked"]
             found[conversation["kind"], how].append(_hits(conversation, passages))
         passages = _after_others(conversation, deps)
-        found[conversation["kind"], "as asked for"].append(_hits(conversation, passages))
+        found[conversation["kind"], "after the others"].append(_hits(conversation, passages))
+        sys.stderr.write(f"{conversation['id']}\n")
     table = markdown_table(
         ["question", "searched", "questions", "right file first", f"evidence in the first {_FIRST}"],
         [
