@@ -38,7 +38,7 @@ $(VENV)/.python:
 
 # llama.cpp's code for AMX, which some server processors have, crashes when GCC 12 compiled it. Not every compiler
 # knows the option that leaves it out.
-NO_AMX := $(shell c++ -mno-amx-int8 -x c++ -E /dev/null >/dev/null 2>&1 && echo -mno-amx-int8)
+NO_AMX = $(shell c++ -mno-amx-int8 -x c++ -E /dev/null >/dev/null 2>&1 && echo -mno-amx-int8)
 
 # torch by its exact version first, without a hash: where a CPU build is offered that version resolves to it,
 # while an open range may bring gigabytes of GPU libraries. It brings what it needs itself; all else is checked

@@ -13,7 +13,6 @@ import argparse
 import json
 import re
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,7 +52,7 @@ def main() -> None:
         store=Store(options.work / "library.duckdb"),
     )
     for name in sets_in(str(options.data)):
-        for _progress in fill(read_set(name), parts.store, parts.embedder, threading.Event()):
+        for _ in fill(read_set(name), parts.store, parts.embedder):
             pass
     planner = open_planner(settings)
     assert planner is not None, "the planner's base is not on this machine"
