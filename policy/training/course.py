@@ -88,6 +88,11 @@ class TrainingRequest:
     steps: int | None = None
     activation: Activation = "gate"
 
+    @property
+    def resumes(self) -> bool:
+        """Whether the training, once stopped, continues from where it was; a forest has no checkpoints."""
+        return self.method != "forest"
+
     def __post_init__(self) -> None:
         """Raise `UnusedOption` if a forest is to have a base, passes or steps."""
         given = {"--base": self.base or None, "--epochs": self.epochs, "--steps": self.steps}
@@ -189,7 +194,7 @@ def _is_helper() -> bool:
 
 
 def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry) -> None:
-    begin = partial(begin_phase, emit, cancel, "policy", resumes=request.method != "forest")
+    begin = partial(begin_phase, emit, cancel, "policy", resumes=request.resumes)
     forbid_hubs()
     if request.name:  # a generated name is always free
         require_free(registry.root, request.name)

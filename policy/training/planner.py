@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from agent.plans import planned, request_of
 from agent.steps.lookups import MOST_TOKENS, Plan, look_up, parse, prompt, reply
@@ -63,6 +63,7 @@ class PlannerRequest:
     force: bool = False
     method: Literal["planner"] = "planner"
     sources: tuple[Path, ...] = ()
+    resumes: ClassVar[bool] = True  # from its checkpoints
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tui.decisions.strip import bar
 from tui.policy import actions
 from tui.policy.actions import PolicyState
 from tui.policy.policies import PoliciesPane, PolicyRows
-from tui.policy.training_panel import TrainingChoice, TrainingPanel
+from tui.policy.training_panel import NOTHING_KEPT, TrainingChoice, TrainingPanel
 
 if TYPE_CHECKING:
     from policy.serving.registry import Activation, Listed, Registry
@@ -204,10 +204,8 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         self._take_focus()
 
     def action_stop(self) -> None:
-        detail = "What it saved is kept: the same training continues from there."
-        if not self._panel.resumes:
-            detail = "Nothing of it is kept: a forest is trained from the beginning."
-        detail = f"It ends after this step. {detail}"
+        kept = "What it saved is kept: the same training continues from there."
+        detail = f"It ends after this step. {kept if self._panel.resumes else NOTHING_KEPT}"
         ConfirmScreen.ask(self, "Stop the training?", detail, "Stop", self._panel.stop)
 
     # --- results of the workers ------------------------------------------------------------------

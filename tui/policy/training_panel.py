@@ -260,6 +260,7 @@ class TrainingFold:
 
 _BAR = 30
 _UNCHANGED = Content("The active policy has not changed.").stylize(QUIET)
+NOTHING_KEPT: Final = "Nothing of it is kept: a forest is trained from the beginning."
 _REDRAW = 0.25  # seconds between two drawings
 _SILENT = 10.0  # seconds of a phase after which its duration is shown, so that it does not look like a hang
 
@@ -331,7 +332,7 @@ starts anew.
     @property
     def resumes(self) -> bool:
         """Whether the training, once stopped, continues from where it was; a forest does not."""
-        return self._request is not None and self._request.method != "forest"
+        return self._request is not None and self._request.resumes
 
     @property
     def sign(self) -> str:
@@ -449,7 +450,7 @@ starts anew.
                 "What it saved is kept: the same method on the same decisions continues from there, "
                 f"now ({key_of('train')}) or another day."
                 if self.resumes
-                else "Nothing of it is kept: a forest is trained from the beginning."
+                else NOTHING_KEPT
             )
             return [Content.styled(f"■ {error.message}", "bold"), Content(kept), _UNCHANGED]
         if error is not None:
