@@ -57,17 +57,19 @@ def main() -> None:
     planner = open_planner(settings)
     assert planner is not None, "the planner's base is not on this machine"
     cognition = replace(profile("lean", parts.reader), planner=TaughtPlanner(planner))
+    kept = options.work / "rows.jsonl"  # a run that was killed resumes after its last line
+    lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    rows: dict[str, dict[str, tuple[bool, bool]]] = dict(map(json.loads, lines))
     found: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for line in _CONVERSATIONS.read_text(encoding="utf-8").splitlines():
         conversation = json.loads(line)
-        deps = parts.deps(cognition)
-        alone = {"as typed": conversation["question"], "as it should be": conversation["standalone"]}
-        for how, question in alone.items():
-            passages = look(new_state(question), deps)["looked"]
-            found[conversation["kind"], how].append(_hits(conversation, passages))
-        passages = _after_others(conversation, deps)
-        found[conversation["kind"], "after the others"].append(_hits(conversation, passages))
-        sys.stderr.write(f"{conversation['id']}\n")
+        if conversation["id"] not in rows:
+            rows[conversation["id"]] = _measure(conversation, parts.deps(cognition))
+            with kept.open("a", encoding="utf-8") as out:
+                out.write(json.dumps([conversation["id"], rows[conversation["id"]]]) + "\n")
+            sys.stderr.write(f"{conversation['id']}\n")
+        for how, hits in rows[conversation["id"]].items():
+            found[conversation["kind"], how].append(hits)
     table = markdown_table(
         ["question", "searched", "questions", "right file first", f"evidence in the first {_FIRST}"],
         [
@@ -77,6 +79,16 @@ def main() -> None:
     )
     (RESULTS / "follow-ups.md").write_text(f"# Questions after others\n\n{table}", encoding="utf-8")
     sys.stdout.write(table)
+
+
+def _measure(conversation: dict[str, Any], deps: Deps) -> dict[str, tuple[bool, bool]]:
+    """The hits of the question alone, as it should be asked, and after the others."""
+    passages = {
+        "as typed": look(new_state(conversation["question"]), deps)["looked"],
+        "as it should be": look(new_state(conversation["standalone"]), deps)["looked"],
+        "after the others": _after_others(conversation, deps),
+    }
+    return {how: _hits(conversation, those) for how, those in passages.items()}
 
 
 def _after_others(conversation: dict[str, Any], deps: Deps) -> Sequence[Candidate]:
