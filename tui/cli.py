@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -88,8 +87,10 @@ class _GroupedCommands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """If the first argument looks like a question, raise an error that says how to ask it."""
         if args and args[0] not in self.commands and (" " in args[0] or args[0].endswith(("?", "？"))):
+            from tui.terminal import shell_word
+
             raise failures.WrongUsage(
-                f"There is no command “{args[0]}”.", f"To ask it: deepthink ask {shlex.quote(args[0])}"
+                f"There is no command “{args[0]}”.", f"To ask it: deepthink ask {shell_word(args[0])}"
             )
         return super().resolve_command(ctx, args)
 

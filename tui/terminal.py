@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -20,6 +21,7 @@ from traces.plain_text import UNSAFE
 
 _STRONG = re.compile(r"(\*\*)(?=\S)(.+?)(?<=\S)\1")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|#{1,6})\s+")
+_SPECIAL_IN_QUOTES = '"$`\\!'  # what a shell interprets between double quotes
 _WIDEST = 100  # columns; longer lines are hard to read in any window
 _READABLE = 16  # columns; text in fewer is hard to read
 _GAP = 2  # columns between two of a table
@@ -72,6 +74,13 @@ def one_line(text: str, longest: int = 0) -> str:
     if not longest or cell_len(line) <= longest:
         return line
     return f"{chop_cells(line, longest - 1)[0].rstrip() if longest > 1 else ''}…"
+
+
+def shell_word(text: str) -> str:
+    """``text`` as one word of a command to paste: in double quotes where that is safe and easier to read."""
+    if "'" in text and not any(character in text for character in _SPECIAL_IN_QUOTES):
+        return f'"{text}"'
+    return shlex.quote(text)
 
 
 def padded(text: str, width: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.tui import stored
 from tests.tui.conftest import Run
 from traces.runs import Labels, Sessions
 from tui.assemble import open_store
+from tui.terminal import shell_word
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,16 @@ def test_runs_keep_their_status_in_a_narrow_window(deepthink: Run, monkeypatch: 
     assert head.split() == ["run", "status", "question"]
     assert row.split()[:2] == [run_id, "answered"]
     assert row.split()[2:] == stored.QUESTION.split()[: len(row.split()) - 2]
+
+
+@pytest.mark.parametrize("text", ["plain", "two words", "it's", "a$b's", "it's `ls`", '"it\'s"', "it's!", "a\\'b"])
+def test_a_word_of_a_command_survives_the_shell(text: str) -> None:
+    printed = subprocess.run(
+        ["sh", "-c", f"printf %s {shell_word(text)}"], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout == text
+
+
+def test_an_apostrophe_in_a_hint_can_be_read(deepthink: Run) -> None:
+    ran = deepthink("Who wrote the theatre's rules?")
+    assert 'deepthink ask "Who wrote the theatre\'s rules?"' in ran.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,7 +20,7 @@ from tui.run.fold import RunFold, fold_of, stored_events
 from tui.run.keyboard import Keyboard, Wheel
 from tui.run.render import LABEL_WIDTH, AnimatedRun, PipedRun, PlainRun, Renderer, as_grid
 from tui.run.words import CHOICES, Block, doubts, place
-from tui.terminal import console, is_live, one_line, print_json
+from tui.terminal import console, is_live, one_line, print_json, shell_word
 
 Form = Literal["auto", "plain", "quiet", "json"]
 Route = Literal["", "single", "deep"]
@@ -117,7 +116,7 @@ def _tell_nearest(fold: RunFold, store: Store) -> None:
     if narrowed := Runs(store).find(fold.run_id).request.get("collections"):
         names = ", ".join(map(one_line, narrowed))
         failures.warn(f"Searched only in {names}; --collection {ALL_COLLECTIONS} searches everywhere.")
-    failures.warn(f"To look yourself: deepthink library search {shlex.quote(fold.question)}")
+    failures.warn(f"To look yourself: deepthink library search {shell_word(fold.question)}")
 
 
 def ask_user(event: ev.Asked, steering: Steering, *, live: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +32,7 @@ from tui.library.ingesting import show_ingestion
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs, is_alone
 from tui.run.words import local_time, located
 from tui.settings.settings import load
-from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
+from tui.terminal import clean, console, counted, one_line, print_json, shell_word, table, to_tabulate
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
@@ -175,7 +174,7 @@ def list_documents(
         name = context.args[0]
         raise WrongUsage(
             f"“{name}” is not expected here.",
-            f"To list one collection: deepthink library list --collection {shlex.quote(name)}",
+            f"To list one collection: deepthink library list --collection {shell_word(name)}",
         )
     filters = filters_of(filter_pairs(sender, after, before, kind, folder))
     store = open_store()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -31,7 +30,7 @@ from tui.interrupts import ctrl_c
 from tui.library.actions import embed
 from tui.options import AsJson
 from tui.settings.settings import load
-from tui.terminal import clean, console, duration, print_json, table
+from tui.terminal import clean, console, duration, print_json, shell_word, table
 
 _ROWS: Final = "rows.jsonl"
 
@@ -144,7 +143,7 @@ def run(
     words += [word for name in models or () for word in ("--model", name)]
     words += ["--limit", str(limit)] if limit else []
     words += ["--seed", str(seed)] if seed else []
-    _show_tables(folder, shlex.join(words), out_file)
+    _show_tables(folder, " ".join(map(shell_word, words)), out_file)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
 

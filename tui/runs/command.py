@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,6 +29,7 @@ from tui.terminal import (
     is_live,
     one_line,
     print_json,
+    shell_word,
     table,
     to_tabulate,
 )
@@ -275,7 +275,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         ended = status(run, partial=stored.is_partial(run.id))
         out.print(Text(f"run {run.id} · {local_time(run.started)} · {ended}", style="dim"))
     if not runs:
-        quoted_name = shlex.quote(clean(session.name) or session.id)
+        quoted_name = shell_word(clean(session.name) or session.id)
         out.print(f'Nothing was asked in it yet: deepthink ask --session {quoted_name} "…"')
 
 
