@@ -100,7 +100,7 @@ def took(milliseconds: float) -> str:
 
 
 def drawn(row: Row, width: int) -> Content:
-    """A row of the strip in two lines of at most ``width`` cells."""
+    """A row of the strip, in lines of at most ``width`` cells: further tries and a label are in a third."""
     decided, taken = row.decided, row.taken
     if isinstance(decided, ev.Asked):
         first = Content.assemble(("? ", "bold $accent"), "your turn, suggested: ", action(taken))
@@ -108,17 +108,17 @@ def drawn(row: Row, width: int) -> Content:
         first = Content.assemble(f"{decided.step:>2}  ", action(taken), f"  {source(decided.source)}")
         if decided.shadow:
             first = Content.assemble(first, (f"  {opinion(decided.shadow, taken)}", QUIET))
-    second = Content("  ").join(
-        Content(name[0] + percent(decided.probabilities.get(name, 0.0)))
+    shares = [
+        Content(f"{name.lower()} {percent(decided.probabilities.get(name, 0.0))}")
         if name in row.valid
-        else Content.styled(f"{name[0]}{NOT_POSSIBLE:>4}", QUIET)
+        else Content.styled(f"{name.lower()} {NOT_POSSIBLE:>4}", QUIET)
         for _, name in numbered(row.valid)
-    )
+    ]
     if row.label:
-        second = Content.assemble(second, (f"  {judgement(row.label, taken)}", "bold $accent"))
-    return Content("\n").join(
-        line.truncate(width, ellipsis=True) for line in (first, Content(_INDENT) + second)
-    )
+        shares.append(Content.styled(judgement(row.label, taken), "bold $accent"))
+    plan, others = shares[: len(PLAN_ACTIONS)], shares[len(PLAN_ACTIONS) :]
+    lines = [first, *(Content(_INDENT) + Content("  ").join(parts) for parts in (plan, others) if parts)]
+    return Content("\n").join(line.truncate(width, ellipsis=True) for line in lines)
 
 
 def taken_by(decided: ev.Decided) -> str:
