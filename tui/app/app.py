@@ -108,6 +108,7 @@ class DeepthinkApp(App[int]):
     COMMANDS: ClassVar[set[Any]] = {partial(_provider, "Actions"), partial(_provider, "Stored")}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Textual declares it
     DEFAULT_MODE = "ask"
+    SUSPENDED_SCREEN_CLASS = "-beneath"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         mode: partial(_screen, mode) for mode, _ in modes()
     }

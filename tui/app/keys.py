@@ -189,7 +189,7 @@ _ALL = (
     Action("compare.second", "2", "replay(1)", "Replay B", "See the second run event by event."),
     Action("compare.swap", "s", "swap", "Swap", "The first becomes the second."),
     Action("compare.close", "escape", "dismiss", "Back", "Back to the list."),
-    _first("export.write", "ctrl+s", "write", "Write", "Write the file."),
+    _first("export.write", "enter,ctrl+s", "write", "Write", "Write the file."),
     _first("export.close", "escape", "dismiss", "Close", "Write nothing."),
     _first("plan.save", "ctrl+s", "save", "Save", "Keep the look-ups as what should have been planned."),
     _first("plan.close", "escape", "dismiss", "Close", "Leave the plan as it is."),

@@ -18,6 +18,7 @@ from textual.widgets import Input, Static
 
 from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp, Picture, looks
+from tests.tui.seen import shown_keys
 from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -74,6 +75,18 @@ async def test_what_is_typed_while_a_screen_opens_or_closes_is_not_lost(
             app.post_message(events.Key({"/": "slash"}.get(letter, letter), letter))
         await until(pilot, lambda: app.screen.query(f"#{search}"))
         await until(pilot, lambda: app.screen.query_one(f"#{search}", Input).value == "fire")
+
+
+@pytest.mark.usefixtures("bare")
+async def test_under_a_window_no_key_is_shown_that_does_nothing_there(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f8")
+        await until(pilot, lambda: "Search" in shown_keys(app))
+        await pilot.press("f1")
+        await until(pilot, lambda: "Close" in shown_keys(app))
+        assert "Search" not in shown_keys(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Search" in shown_keys(app))
 
 
 _INKS = ("foreground", "primary", "secondary", "accent", "warning", "error", "success")
