@@ -206,6 +206,22 @@ class FormButton(RadioButton):
         super().watch_value()
 
 
+class FormSet(RadioSet):
+    """The forms; the cursor chooses, so that Enter can write."""
+
+    def action_next_button(self) -> None:
+        super().action_next_button()
+        self._choose()
+
+    def action_previous_button(self) -> None:
+        super().action_previous_button()
+        self._choose()
+
+    def _choose(self) -> None:
+        if self.pressed_button is not None:  # None while Textual mounts the set
+            self.action_toggle_button()
+
+
 class _RunWindow(ModalScreen[None]):
     """A window about a run: its question, what is asked about it, and a note."""
 
@@ -249,8 +265,8 @@ class ExportScreen(_RunWindow):
     HELP = """\
 ### Export
 
-**↑ ↓** and **Space** choose the form, **Tab** goes to the file, **Enter** in it (or Ctrl-S) writes. A path
-without a folder is in the folder that the app was started in; `~` is your home folder.
+**↑ ↓** choose the form, **Tab** goes to the file, **Enter** (or Ctrl-S) writes. A path without a folder is in
+the folder that the app was started in; `~` is your home folder.
 """
 
     def __init__(self, run_id: str, question: str) -> None:
@@ -259,7 +275,7 @@ without a folder is in the folder that the app was started in; `~` is your home 
         self._confirmed_path = ""  # an existing file that may be replaced
 
     def body(self) -> ComposeResult:
-        with RadioSet(compact=True):
+        with FormSet(compact=True):
             for form, label in _FORMS.items():
                 yield FormButton(label, value=form == self._form, name=form, compact=True)
         yield Input(file_name(self._run_id, self._question, self._form), compact=True)
@@ -277,7 +293,6 @@ without a folder is in the folder that the app was started in; `~` is your home 
         self._confirmed_path = ""
         self.tell("")
 
-    @on(Input.Submitted)
     def action_write(self) -> None:
         """Write the file; replace an existing one only after a second press."""
         path_text = self.query_one(Input).value.strip()

@@ -154,19 +154,19 @@ async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, a
     run_id = stored.store_run(stored.everything())
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, run_id)
-        await pilot.press("tab", "enter")  # in the line for the file
+        await pilot.press("enter")  # without going to the file
         await until(pilot, lambda: app.screen is not screen)
         assert any(str(here / f"{NAME}-{run_id[:6]}.md") in n.message for n in app._notifications)
         text = (here / f"{NAME}-{run_id[:6]}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {stored.QUESTION}")
         screen = await exporting(pilot, run_id)
         assert screen.query_one(RadioSet).has_focus
-        await pilot.press("down", "down", "space", "ctrl+s")
+        await pilot.press("down", "down", "enter")
         await until(pilot, lambda: app.screen is not screen)
         assert json.loads((here / f"{NAME}-{run_id[:6]}.json").read_text(encoding="utf-8"))
         screen = await exporting(pilot, run_id)
         screen.query_one(Input).value = "mine.txt"
-        await pilot.press("down", "space", "ctrl+s")
+        await pilot.press("up", "up", "ctrl+s")
         await until(pilot, lambda: app.screen is not screen)
     assert (here / "mine.txt").read_text(encoding="utf-8").startswith("<!")
 

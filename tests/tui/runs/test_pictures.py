@@ -135,4 +135,4 @@ def test_the_sessions(picture: Picture) -> None:
 def test_the_export(picture: Picture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     window = ExportScreen(stored.store_run(), stored.QUESTION)
-    picture(over(lambda: window, lambda screen: screen.is_mounted, "down", "space"))
+    picture(over(lambda: window, lambda screen: screen.is_mounted, "down"))
