@@ -110,14 +110,15 @@ class SettingsScreen(DeepScreen):
 ### Settings
 
 All settings in force. A flag of a command wins over the environment, the environment over the settings
-file, the file over the default. A change here is written to the file at once; everything else in it stays.
-Theme, motion and keys take effect at once, a model with the next question.
+file, the file over the default. A change here is written to the file at once; everything else in it stays. What is
+typed into a line is taken with **Enter**, and dropped when you go elsewhere. Theme, motion and keys take effect at once, a model with the next question.
 """
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: Sequence[Entry] = ()
         self._error_text = ""
+        self._typed = ""  # the name of the setting whose line has text that Enter has not taken
 
     def body(self) -> ComposeResult:
         with Container(id="sides"):
@@ -164,9 +165,7 @@ Theme, motion and keys take effect at once, a model with the next question.
         elif row.choices:
             self.query_one("#choice").focus()
         else:
-            line = self.query_one("#text", Input)
-            line.value = row.text
-            self.set_focus(line)  # at once: it gets the next key
+            self.set_focus(self.query_one("#text"))  # at once: it gets the next key
 
     def action_unset(self) -> None:
         row = self._under_cursor()
@@ -187,7 +186,20 @@ Theme, motion and keys take effect at once, a model with the next question.
         search, rows = self.query_one("#search", Input), self.query_one("#rows")
         if search.has_focus or rows.has_focus:
             search.value = ""
-        self.set_focus(rows)  # at once, so that the value can be restored
+        self.set_focus(rows)  # at once: it gets the next key
+
+    @on(events.ScreenSuspend)
+    def _leave_editor(self) -> None:
+        """Leave the editor if another screen is shown, not for a window over this one."""
+        if self.app.current_mode != self.MODE and not self.query_one("#search").has_focus:
+            self.set_focus(self.query_one("#rows"))
+
+    @on(events.DescendantFocus, "#rows, #search")
+    def _end_editing(self) -> None:
+        """Show the setting as it is; say so if something else was typed."""
+        if self._typed:
+            self.notify(f"{self._typed}: not changed, since only Enter takes what is typed.")
+        self._typed = ""
         self._show_setting()
 
     # --- events of widgets -----------------------------------------------------------------------
@@ -213,11 +225,14 @@ Theme, motion and keys take effect at once, a model with the next question.
 
     @on(Input.Submitted, "#text")
     def _take_text(self, event: Input.Submitted) -> None:
+        self._typed = ""
         if (row := self._under_cursor()) is not None:
             self._change(row.key, event.value)
 
     @on(Input.Changed, "#text")
-    def _clear_error(self) -> None:
+    def _take_typing(self) -> None:
+        row = self._under_cursor()
+        self._typed = row.label if row is not None else ""
         self._tell("message", "")
 
     # --- work ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets._footer import FooterKey
 
 from tests.tui.conftest import MakeApp, Picture
+from tests.tui.seen import toasts
 from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
@@ -213,3 +214,28 @@ def test_settings_in_pictures(state: str, picture: Picture, monkeypatch: pytest.
     put("web", "true")
     monkeypatch.setenv("DEEPTHINK_THREADS", "4")
     picture(show)
+
+
+@pytest.mark.parametrize("elsewhere", ["f4", "tab", "escape"])
+async def test_what_is_typed_is_dropped_when_one_goes_elsewhere(app: DeepthinkApp, elsewhere: str) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "budget.steps")
+        await pilot.press("enter", "9", elsewhere)
+        await until(pilot, lambda: any("Steps: not changed" in toast for toast in toasts(app)))
+        await pilot.press("f8")
+        await until(pilot, lambda: app.screen.query("#text"))
+        line = app.screen.query_one("#text", Input)
+        assert not line.has_focus
+        assert line.value == "6"
+        await pilot.press("7", "enter")
+        assert load().budget.steps == 6
+
+
+async def test_a_window_over_the_settings_leaves_what_is_typed(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "budget.steps")
+        await pilot.press("enter", "home", "1", "f1")
+        await until(pilot, lambda: app.screen.is_modal)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: load().budget.steps == 16)
+        assert not toasts(app)
