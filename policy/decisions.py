@@ -135,15 +135,6 @@ def split(trees: Sequence[Tree]) -> tuple[list[Tree], list[Tree]]:
 
 # --- reading -------------------------------------------------------------------------------------
 
-NEEDED = 3_000
-"""Decisions needed for a first training.
-
-The smallest figure from which a learned controller is reported to gain is 1,000 questions (DynaKRAG,
-arXiv 2607.06507: a forest on cheap features, +4.0 to +5.8 F1 over choosing at random), and a run takes
-about three decisions.
-"""
-
-
 def usable(counts: Counts) -> int:
     """Decisions with a state that can be read."""
     return sum(count for version, count in counts.versions.items() if version >= OLDEST_VERSION)

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from agent.state import ACTIONS
-from policy.decisions import NEEDED, usable
-from policy.training.material import FEWEST_TAUGHT
+from policy.decisions import usable
+from policy.training.material import NEEDED
 from traces import exchange
 from traces.decisions import Traces, TraceSummary, count_decisions
 from traces.exchange import take_in
@@ -25,6 +25,7 @@ from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, Limit, RunId, is_alone
+from tui.policy.actions import enough
 from tui.run.fold import status_key
 from tui.run.words import local_time, status
 from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
@@ -175,7 +176,7 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     store = open_traces_store(context.obj)
     counts = count_decisions(store)
     decisions, ready = sum(counts.sources.values()), usable(counts)
-    missing = max(0, NEEDED - ready)
+    missing = {kind: max(0, needed - ready) for kind, needed in NEEDED.items()}
     if as_json:
         training = {"state_version": STATE_VERSION, "usable": ready, "needed": NEEDED, "missing": missing}
         print_json({**asdict(counts), "decisions": decisions, **training})
@@ -205,10 +206,8 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
         lines.append((dataset.name[:15], about))
     for pair, agreement in counts.agreement.items():
         lines.append(("agreement", f"{pair}: {agreement.agreed:,} of {agreement.compared:,} decisions"))
-    enough = f"{ready:,} of {NEEDED:,} decisions; a forest needs {FEWEST_TAUGHT}"
-    if missing:
-        enough += f"; {missing:,} are missing: ask more questions, or deepthink collect"
-    for name, line in [*lines, ("to train from", enough)]:
+    more = " More come from questions that you ask, or deepthink collect." if any(missing.values()) else ""
+    for name, line in [*lines, ("to train from", enough(ready) + more)]:
         console().print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
 
 

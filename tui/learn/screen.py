@@ -34,18 +34,13 @@ _VIEWS: Final = ("decisions", "policies", "training")
 
 
 def _gathered(counts: Counts) -> Content:
-    """How many decisions there are to learn from, and how many a forest or any method needs."""
-    from policy.decisions import NEEDED, usable
-    from policy.training.material import FEWEST_TAUGHT
+    """How many decisions there are to learn from, and for what they are enough."""
+    from policy.decisions import usable
+    from policy.training.material import NEEDED
 
     there = usable(counts)
-    if there < FEWEST_TAUGHT:
-        return Content.assemble(
-            bar(there / FEWEST_TAUGHT, 10),
-            f" Not enough decisions yet: {there} of at least {FEWEST_TAUGHT}.",
-        )
-    more = "" if there >= NEEDED else f" for a forest; an encoder needs about {NEEDED:,}"
-    return Content.assemble(bar(there / NEEDED, 10), f" {there:,} decisions, enough{more}.")
+    goal = next((needed for needed in NEEDED.values() if there < needed), there)
+    return Content.assemble(bar(there / goal, 10), f" {actions.enough(there)}")
 
 
 class LearnScreen(DeepScreen):

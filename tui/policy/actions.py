@@ -28,6 +28,17 @@ def change_facts(registry: Registry) -> list[tuple[str, str]]:
     ]
 
 
+def enough(decisions: int) -> str:
+    """For what policies that many decisions are enough to learn from, in a sentence."""
+    from policy.training.material import NEEDED
+
+    forest, encoder = NEEDED["forest"], NEEDED["encoder"]
+    if decisions < forest:
+        return f"Not enough decisions yet: {decisions} of at least {forest}."
+    more = "" if decisions >= encoder else f" for a forest; an encoder needs about {encoder:,}"
+    return f"{decisions:,} decisions, enough{more}."
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyState:
     """Who decides in future runs, all policies, and what there is to learn from."""

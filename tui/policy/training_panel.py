@@ -196,11 +196,11 @@ def _data_summary(counts: Counts, *, forest: bool) -> Content:
 
     A ``forest`` learns from few, since it only corrects the one in the box.
     """
-    from policy.decisions import NEEDED, usable
-    from policy.training.material import FEWEST_TAUGHT
+    from policy.decisions import usable
+    from policy.training.material import NEEDED
 
     decisions, fitting = sum(counts.sources.values()), usable(counts)
-    lines, missing = [], (FEWEST_TAUGHT if forest else NEEDED) - fitting
+    lines, missing = [], NEEDED["forest" if forest else "encoder"] - fitting
     if fitting and missing > 0:
         runs = counted(-(-missing * counts.runs // decisions), "run")
         lines.append(f"{missing:,} more decisions are needed: about {runs} like those so far.")

@@ -156,9 +156,11 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
     # The first state of the tree is measured too, but nobody could finish there.
     assert lines["quality known"].startswith("of 5 states, 0.63 on average")
     assert lines["musique"] == "questions 1, decisions 4"
-    assert lines["to train from"].startswith("4 of 3,000 decisions")
+    assert lines["to train from"].startswith("Not enough decisions yet: 4 of at least 20.")
     found = json.loads(deepthink("traces", "stats", "--json").out)
-    assert (found["decisions"], found["shadows"], found["missing"]) == (7, 1, 2996)
+    assert (found["decisions"], found["shadows"]) == (7, 1)
+    assert found["needed"] == {"forest": 20, "encoder": 3000}
+    assert found["missing"] == {"forest": 16, "encoder": 2996}
     assert found["qualities"] == {"evidence": 2, "answer": 1, "override": 1, "rating": 1}
 
 
