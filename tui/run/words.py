@@ -182,11 +182,16 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
 
 def stepping_in(fold: RunFold) -> list[str]:
     """Questions to the user with their replies, and how they steered the run."""
-    replies = [
-        f"{reply.question} → {reply.reply or 'no answer'} ({reply.by}, to {reply.about})"
-        for reply in fold.every(ev.Replied)
-    ]
+    replies = [f"{reply.question} → {_reply(reply)}" for reply in fold.every(ev.Replied)]
     return [*replies, *(block_of(event).text for event in fold.every(ev.Steered))]
+
+
+def _reply(event: ev.Replied) -> str:
+    """Who replied, and what."""
+    if event.about == "clarify":
+        return f"you: {one_line(event.reply) or '(nothing)'}"
+    who = "you chose" if event.by == "person" else "without asking (--approve)"
+    return f"{who}: {CHOICES.get(event.reply, one_line(event.reply))}"
 
 
 def doing(fold: RunFold) -> str:
@@ -304,12 +309,9 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
             details = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
             return Block("route", f"{kind}{why}", details)
         case ev.Replied() if event.about == "approve":
-            who = "you chose" if event.by == "person" else "without asking (--approve)"
-            choice = CHOICES.get(event.reply, event.reply)
-            return Block("check", f"not fully supported by its sources; {who}: {choice}")
+            return Block("check", f"not fully supported by its sources; {_reply(event)}")
         case ev.Replied():
-            reply = f"you: {one_line(event.reply) or '(nothing)'}"
-            return Block("asked", one_line(event.question), (reply,))
+            return Block("asked", one_line(event.question), (_reply(event),))
         case ev.Steered():
             detail = f": {one_line(event.detail)}" if event.detail else ""
             return Block("you", _STEERING.get(event.what, event.what) + detail)
