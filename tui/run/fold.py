@@ -472,11 +472,11 @@ def _without_step(event: ev.Event) -> dict[str, Any]:
 def status_key(status: str, *, partial: bool) -> str:
     """The status of a run for programs, from the stored one; lists show the same words.
 
-    ``partial`` is as in `RunFold`.
+    ``partial`` is as in `RunFold`; ``going on`` is from `tui.runs.actions.as_of_now`.
     """
     if partial and status == "answered":
         return "answered_in_part"
-    return {"rejected": "withheld", "running": "unfinished"}.get(status, status)
+    return {"rejected": "withheld", "running": "unfinished", "going on": "running"}.get(status, status)
 
 
 def fold_of(store: Store, run: Run, *, urls: bool = False) -> RunFold:

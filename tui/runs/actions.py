@@ -5,9 +5,12 @@ Checkpoints are beside the store and are deleted with their run. A run that is i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from agent import checkpoints
 from agent import events as ev
-from traces.runs import Rating, Ratings, Run, RunEnd, Runs, Session, Sessions, StoredEvent
+from traces.runs import Rating, Ratings, Run, RunEnd, Runs, RunSummary, Session, Sessions, StoredEvent
 from traces.store import Store
 from tui.run.fold import fold_of
 from tui.terminal import clean
@@ -17,6 +20,18 @@ def check_stopped(store: Store, run_id: str) -> None:
     """Raise `GoingOn` if another process is working on the run, or `UnusableRunId`."""
     if checkpoints.in_use(store, run_id):
         raise checkpoints.GoingOn.of(run_id)
+
+
+def as_of_now(store: Store, runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """The runs, with the status ``going on`` where a process is working on one."""
+    return [
+        replace(run, status="going on")
+        if run.status == "running"
+        and checkpoints.exists(store, run.id)
+        and checkpoints.in_use(store, run.id)
+        else run
+        for run in runs
+    ]
 
 
 def delete_run(store: Store, run_id: str) -> None:

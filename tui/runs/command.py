@@ -60,8 +60,9 @@ def list_runs(
     if unfinished:
         _list_unfinished(as_json=as_json)
         return
-    stored = Runs(open_store())
-    recent = stored.search(limit=limit)
+    store = open_store()
+    stored = Runs(store)
+    recent = actions.as_of_now(store, stored.search(limit=limit))
     summaries = [_as_json(run, partial=run.partial) for run in recent]
     nothing = 'No run is stored yet. Ask something: deepthink ask "…"'
     if not to_tabulate(summaries, nothing, as_json=as_json):

@@ -20,7 +20,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.runs.actions import delete_run, forget, rate
+from tui.runs.actions import as_of_now, delete_run, forget, rate
 from tui.runs.compare import CompareScreen
 from tui.runs.list import Preview, RunList, RunPreview, preview
 from tui.runs.replay import ReplayScreen
@@ -202,7 +202,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             runs = Runs(store)
             with store.connect():  # open the store once for both queries
                 page = runs.search(words, statuses, limit=limit, offset=offset)
-                return page, runs.count(words, statuses)
+                return as_of_now(store, page), runs.count(words, statuses)
 
         then = partial(self._show_page, not offset, (words, self._status))
         in_background(self, read, then, group="runs", exclusive=True)

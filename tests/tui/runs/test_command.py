@@ -77,7 +77,8 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         "   - retry: searching asking the web\n"
         f"     - <{stored.PAGE}>\n     - javascript:alert(1)\n   - search: fire at Tolvang",
         "- after step 1: FINISH by rules (FINISH 70%, CONTINUE 20%, REVISE 10%): enough",
-        "- Which year? → the last one (person, to clarify)\n",
+        "- Which year? → you: the last one\n",
+        "- The answer is not grounded. → you chose: accept it as it is\n",
         "- also to be found out: What of Brevnes?\n",
         "- route: research in steps: it asks for two things\n",
         "- ended: answered in part\n",
@@ -174,6 +175,22 @@ def test_what_can_be_resumed_is_listed_with_why_and_how(
         for told in (run.id, words, "Who owns it?"):
             assert told in out
         assert (f"deepthink resume {run.id}" in out) == (why != "going on")
+
+
+def test_a_run_that_is_going_on_is_running_and_a_killed_one_unfinished(deepthink: Run) -> None:
+    killed, run_id = cut_off(), cut_off()
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
+        listed = json.loads(deepthink("runs", "--json").out)
+        assert {run["run_id"]: run["status"] for run in listed} == {killed: "unfinished", run_id: "running"}
+        assert re.search(rf"{run_id} .* running ", deepthink("runs").out)
+    assert "running" not in deepthink("runs").out
+
+
+def test_what_nobody_was_asked_is_exported_in_words(deepthink: Run) -> None:
+    unasked = ev.Replied("approve", "What now?", "accept", "rule")
+    stored.store_run([*stored.everything(), (3.5, unasked)])
+    text = deepthink("runs", "export").out
+    assert "- What now? → without asking (--approve): accept it as it is\n" in text
 
 
 def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:

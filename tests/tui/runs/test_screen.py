@@ -210,6 +210,14 @@ async def test_only_what_can_go_on_is_resumed(app: DeepthinkApp, monkeypatch: py
     assert asked.calls == [(resumable,)]
 
 
+async def test_a_run_that_is_going_on_reads_as_running(app: DeepthinkApp) -> None:
+    run_id = cut_off()
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
+        async with app.run_test(size=SIZE) as pilot:
+            await opened(pilot, 1)
+            assert "running" in str(app.screen.query_one(RunList).get_row(run_id))
+
+
 async def test_unfinished_runs_are_shown_alone_and_given_up(app: DeepthinkApp) -> None:
     store = open_store()
     call = ev.ModelCalled("route", 50, 10, 5, 0.1)
