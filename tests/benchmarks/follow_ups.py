@@ -101,7 +101,7 @@ def _after_others(conversation: dict[str, Any], deps: Deps) -> Sequence[Candidat
 
 def _hits(conversation: dict[str, Any], passages: Sequence[Candidate]) -> tuple[bool, bool]:
     """Whether the first passage is of the right file, and whether one of the first has the evidence."""
-    of_file = [Path(one["document"]).name == conversation["file"] for one in passages]
+    of_file = [one["document"] == conversation["file"] for one in passages]
     has_evidence = [
         right
         and all(re.search(pattern, one["text"], re.IGNORECASE) for pattern in conversation["evidence"])
