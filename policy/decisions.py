@@ -135,6 +135,7 @@ def split(trees: Sequence[Tree]) -> tuple[list[Tree], list[Tree]]:
 
 # --- reading -------------------------------------------------------------------------------------
 
+
 def usable(counts: Counts) -> int:
     """Decisions with a state that can be read."""
     return sum(count for version, count in counts.versions.items() if version >= OLDEST_VERSION)

@@ -77,7 +77,7 @@ def one_line(text: str, longest: int = 0) -> str:
 
 
 def shell_word(text: str) -> str:
-    """``text`` as one word of a command to paste: in double quotes where that is safe and easier to read."""
+    """``text`` as one word of a command to paste: in double quotes where these are safe and clearer."""
     if "'" in text and not any(character in text for character in _SPECIAL_IN_QUOTES):
         return f'"{text}"'
     return shlex.quote(text)

@@ -21,4 +21,6 @@ def toasts(app: App[Any]) -> list[str]:
 
 def shown_keys(app: App[Any]) -> set[str]:
     """What the key lines in view say, also those of a screen under a window."""
-    return {key.description for screen in app.screen_stack for key in screen.query(FooterKey) if key.visible}
+    return {
+        key.description for screen in app.screen_stack for key in screen.query(FooterKey) if key.visible
+    }

@@ -53,7 +53,9 @@ def test_runs_keep_their_status_in_a_narrow_window(deepthink: Run, monkeypatch: 
     assert row.split()[2:] == stored.QUESTION.split()[: len(row.split()) - 2]
 
 
-@pytest.mark.parametrize("text", ["plain", "two words", "it's", "a$b's", "it's `ls`", '"it\'s"', "it's!", "a\\'b"])
+@pytest.mark.parametrize(
+    "text", ["plain", "two words", "it's", "a$b's", "it's `ls`", '"it\'s"', "it's!", "a\\'b"]
+)
 def test_a_word_of_a_command_survives_the_shell(text: str) -> None:
     printed = subprocess.run(
         ["sh", "-c", f"printf %s {shell_word(text)}"], capture_output=True, text=True, check=True

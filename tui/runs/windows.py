@@ -265,8 +265,8 @@ class ExportScreen(_RunWindow):
     HELP = """\
 ### Export
 
-**↑ ↓** choose the form, **Tab** goes to the file, **Enter** (or Ctrl-S) writes. A path without a folder is in
-the folder that the app was started in; `~` is your home folder.
+**↑ ↓** choose the form, **Tab** goes to the file, **Enter** (or Ctrl-S) writes. A path without a folder is
+in the folder that the app was started in; `~` is your home folder.
 """
 
     def __init__(self, run_id: str, question: str) -> None:

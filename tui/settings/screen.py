@@ -110,8 +110,9 @@ class SettingsScreen(DeepScreen):
 ### Settings
 
 All settings in force. A flag of a command wins over the environment, the environment over the settings
-file, the file over the default. A change here is written to the file at once; everything else in it stays. What is
-typed into a line is taken with **Enter**, and dropped when you go elsewhere. Theme, motion and keys take effect at once, a model with the next question.
+file, the file over the default. A change here is written to the file at once; everything else in it stays.
+What is typed into a line is taken with **Enter**, and dropped when you go elsewhere. Theme, motion and keys
+take effect at once, a model with the next question.
 """
 
     def __init__(self) -> None:
