@@ -23,6 +23,7 @@ from models.protocols import (
     Reranker,
     TextRecogniser,
 )
+from models.servers.kinds import Server, is_this_machine, server_class, split
 from traces.paths import expanded_path, store_file
 from traces.store import Store
 from tui import failures
@@ -32,10 +33,9 @@ from tui.terminal import size
 if TYPE_CHECKING:
     from agent.web.fetch import Fetcher, Limits
     from agent.web.gather import Web
+    from models.servers.chat import Patience
     from policy.serving.learned import Served
 
-OLLAMA = "ollama:"
-OPENAI = "openai:"
 NO_RERANKER = "none"
 
 
@@ -46,10 +46,10 @@ class NoModelYet(ModelMissing, title="No language model yet"):
 class AddressNotConfirmed(ModelError, title="Your documents would leave this machine"):
     """Raised before documents are sent to another machine without the user's consent."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, kind: str, url: str) -> None:
         super().__init__(
             f"Questions and passages of your documents would be sent to {url}.",
-            f"To allow it: `deepthink config set openai_confirmed {url}`.",
+            f"To allow it: `deepthink config set {kind}_confirmed {url}`.",
         )
 
 
@@ -61,25 +61,11 @@ def open_store() -> Store:
 def open_chat(settings: Settings) -> Chat:
     """The language model in the settings, not yet loaded. Raises `AddressNotConfirmed`."""
     forbid_hubs()
-    name = settings.model
-    if name.startswith(OPENAI):
-        from models.servers.openai import OpenAiChat
-
-        if unconfirmed := unconfirmed_address(settings):
-            raise AddressNotConfirmed(unconfirmed)
-        return OpenAiChat(
-            name.removeprefix(OPENAI),
-            base_url=settings.openai_url,
-            context_tokens=settings.context_tokens,
-        )
-    if name.startswith(OLLAMA):
-        from models.servers.ollama import OllamaChat
-
-        return OllamaChat(
-            name.removeprefix(OLLAMA),
-            base_url=settings.ollama_url or None,
-            context_tokens=settings.context_tokens,
-        )
+    kind, name = split(settings.model)
+    if kind:
+        if unconfirmed := unconfirmed_address(settings, kind):
+            raise AddressNotConfirmed(kind, unconfirmed)
+        return open_server(settings, kind).open_chat(name, settings.context_tokens)
     from models.boxed_answerer import adapter_of
     from models.llama_cpp import LlamaCppChat
 
@@ -93,31 +79,26 @@ def open_chat(settings: Settings) -> Chat:
     )
 
 
-def unconfirmed_address(settings: Settings) -> str:
-    """The address of the OpenAI-compatible server if the user has not confirmed it, else "".
+def open_server(settings: Settings, kind: str, patience: Patience | None = None) -> Server:
+    """The server of a kind at the address in the settings. Raises as `Server` does."""
+    return server_class(kind)(getattr(settings, f"{kind}_url"), patience)
 
-    Raises `ModelMissing` if the settings name no address.
-    """
-    from models.servers.openai import base_url, is_this_machine
 
-    if not settings.openai_url:
-        raise ModelMissing(
-            "The settings name no server that speaks the OpenAI API.",
-            "Give its address: `deepthink config set openai_url http://127.0.0.1:8080/v1`.",
-        )
-    url = base_url(settings.openai_url)
-    is_confirmed = settings.openai_confirmed and base_url(settings.openai_confirmed) == url
-    return "" if is_confirmed or is_this_machine(url) else url
+def unconfirmed_address(settings: Settings, kind: str) -> str:
+    """The address of a server if the user has to confirm it first, else "". Raises as `open_server`."""
+    confirmed = getattr(settings, f"{kind}_confirmed", None)
+    if confirmed is None:
+        return ""
+    url = open_server(settings, kind).url
+    return "" if url == confirmed or is_this_machine(url) else url
 
 
 def open_embedder(settings: Settings) -> Embedder:
     """The embedder in the settings, not yet loaded."""
     forbid_hubs()
-    name = settings.embedder
-    if name.startswith(OLLAMA):
-        from models.servers.ollama import OllamaEmbedder
-
-        return OllamaEmbedder(name.removeprefix(OLLAMA), base_url=settings.ollama_url or None)
+    kind, name = split(settings.embedder)
+    if kind:
+        return open_server(settings, kind).open_embedder(name)
     from models import encoders
 
     return encoders.open_embedder(model_folder(name, "embedder"))

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 
+from models.catalogue import CatalogueRole
 from models.protocols import (
     ChatOptions,
     FinishReason,
@@ -28,6 +29,7 @@ from models.protocols import (
     Vectors,
 )
 from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
+from models.servers.kinds import Server
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 _PORT = 11434
@@ -43,7 +45,7 @@ _PREFIXES = {
 }
 
 
-def base_url(url: str | None = None) -> str:
+def base_url(url: str = "") -> str:
     """The server's address: ``url``, else ``OLLAMA_HOST``, else the default.
 
     The forms that Ollama accepts are accepted (``0.0.0.0``, ``host:port``), and a trailing ``/v1`` is
@@ -76,11 +78,6 @@ def _normalise(text: str) -> str:
     return f"{parts.scheme}://{login}{host}:{port}{path}"
 
 
-def full_name(model: str) -> str:
-    """A model's name with its tag: ``llama3`` is ``llama3:latest``."""
-    return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
-
-
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
     """A server's information about a model: the context it was trained for, and e.g. ``thinking``."""
@@ -94,16 +91,39 @@ class ModelFacts:
         return "thinking" in self.capabilities
 
 
-class OllamaServer:
-    """Requests other than chat and embedding; each may take ``patience.idle``.
+class OllamaServer(Server):
+    """Its models, and requests other than chat and embedding; each may take ``patience.idle``.
 
     Every method raises `ModelUnreachable` if the server does not answer, `ModelMissing` for a model
     it does not have, `ModelError` for any other failure and `GenerationCancelled` if ``cancel`` is set.
     """
 
-    def __init__(self, url: str | None = None, patience: Patience | None = None) -> None:
+    TITLE = "Ollama"
+    ROLES = ("chat", "embedder")
+    IS_USUAL = True
+    LISTS_ALL = True
+    FETCH = "Fetch it: `ollama pull {model}`."
+
+    def __init__(self, url: str = "", patience: Patience | None = None) -> None:
         self.url = base_url(url)
         self._patience = patience or Patience()
+
+    def open_chat(self, model: str, context_tokens: int) -> OllamaChat:
+        return OllamaChat(model, base_url=self.url, context_tokens=context_tokens)
+
+    def open_embedder(self, model: str) -> OllamaEmbedder:
+        return OllamaEmbedder(model, base_url=self.url)
+
+    def role(self, model: str) -> CatalogueRole:
+        return "embedder" if "embedding" in self.facts(model).capabilities else "chat"
+
+    def about(self) -> str:
+        return f"version {self.version()} at {self.url}"
+
+    @staticmethod
+    def full_name(model: str) -> str:
+        """A model's name with its tag: ``llama3`` is ``llama3:latest``."""
+        return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
 
     def version(self) -> str:
         """The server's version, e.g. ``0.12.11``."""
@@ -117,7 +137,7 @@ class OllamaServer:
     def loaded_context(self, model: str, cancel: threading.Event | None = None) -> int | None:
         """The context that the loaded model really has, if the server reports it."""
         for running in self._ask("GET", "/api/ps", cancel=cancel).get("models") or ():
-            if full_name(str(running.get("name", ""))) == full_name(model):
+            if self.full_name(str(running.get("name", ""))) == self.full_name(model):
                 granted = running.get("context_length")
                 return granted if isinstance(granted, int) else None
         return None
@@ -206,7 +226,7 @@ class OllamaChat(ServerChat):
 
     Args:
         model: As ``ollama list`` shows it.
-        base_url: The server's address; ``OLLAMA_HOST`` or this machine if None.
+        base_url: The server's address; that of ``OLLAMA_HOST``, or this machine's, if "".
         context_tokens: Requested from the server as ``num_ctx``.
     """
 
@@ -214,7 +234,7 @@ class OllamaChat(ServerChat):
         self,
         model: str,
         *,
-        base_url: str | None = None,
+        base_url: str = "",
         context_tokens: int = 8192,
         patience: Patience | None = None,
     ) -> None:
@@ -314,9 +334,7 @@ class OllamaEmbedder:
     long as ``patience.first_token``.
     """
 
-    def __init__(
-        self, model: str, *, base_url: str | None = None, patience: Patience | None = None
-    ) -> None:
+    def __init__(self, model: str, *, base_url: str = "", patience: Patience | None = None) -> None:
         self.name = f"ollama:{model}"
         self._model = model
         self._url = OllamaServer(base_url).url

@@ -7,7 +7,6 @@ the accepted ones are remembered.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from models.protocols import (
     ModelUnreachable,
 )
 from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
+from models.servers.kinds import Server
 from models.token_estimate import at_most
 
 if TYPE_CHECKING:
@@ -51,25 +51,22 @@ def base_url(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
 
 
-def is_this_machine(url: str) -> bool:
-    """Whether data sent to ``url`` stays on this machine."""
-    return is_loopback(urlsplit(url).hostname or "")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, by its name or its IP address, is this machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-class OpenAiServer:
+class OpenAiServer(Server):
     """A server at an address, in the form that `base_url` accepts."""
 
-    def __init__(self, url: str, patience: Patience | None = None) -> None:
+    TITLE = "OpenAI API"
+
+    def __init__(self, url: str = "", patience: Patience | None = None) -> None:
+        if not url:
+            raise ModelMissing(
+                "The settings name no server that speaks the OpenAI API.",
+                "Give its address: `deepthink config set openai_url http://127.0.0.1:8080/v1`.",
+            )
         self.url = base_url(url)
         self.patience = patience or Patience()
+
+    def open_chat(self, model: str, context_tokens: int) -> OpenAiChat:
+        return OpenAiChat(model, base_url=self.url, context_tokens=context_tokens)
 
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, int | None]:
         """The server's models, and the tokens of context of each if the server reports them.

@@ -103,12 +103,13 @@ class Engine:
         ``model`` is a name as in the settings; "" for the current setting. A previous model is closed once
         it is no longer used.
         """
+        from models.servers.kinds import KINDS
         from tui import assemble
 
         settings = self.settings()
         if model:
             settings = settings.model_copy(update={"model": model})
-        named = {"model", "context_tokens", "threads", "ollama_url", "openai_url"}
+        named = {"model", "context_tokens", "threads", *(f"{kind}_url" for kind in KINDS)}
         values = settings.model_dump(include=named)
         with self._lock:
             previous = self._chat

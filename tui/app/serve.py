@@ -27,7 +27,7 @@ from aiohttp import WSCloseCode, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 
-from models.servers.openai import is_loopback
+from models.servers.kinds import is_loopback
 from traces.errors import DeepthinkError
 from tui.failures import DONE, warn
 

@@ -15,12 +15,13 @@ from agent.run import Request, resumable
 from models.catalogue import entry
 from models.fetch import installed
 from models.protocols import ModelMissing
+from models.servers.kinds import split
 from traces.errors import DeepthinkError
 from traces.records import ALL_COLLECTIONS
 from traces.runs import Run, Runs, Sessions, SeveralSessions, UnknownSession
 from tui import failures
 from tui.ask.terminal import AskOptions, Form, conclude, follow, is_interactive
-from tui.assemble import OLLAMA, OPENAI, open_parts, open_store, run_parts, warm_up
+from tui.assemble import open_parts, open_store, run_parts, warm_up
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed_few
 from tui.options import collections_of
@@ -48,7 +49,7 @@ def choose(reference: str) -> Run | str:
 
 def model_of(run: Run) -> str | None:
     """The language model that a run began with, as settings name it; None if it is not available."""
-    if run.chat_model.startswith((OLLAMA, OPENAI)):
+    if split(run.chat_model)[0]:
         return run.chat_model
     name = run.chat_model.removeprefix(_LLAMA_CPP)
     try:

@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageMetadata, PackageNotFoundError, distribution, requires
@@ -17,13 +17,13 @@ from typing import Final, Literal
 from models.boxed_planner import own_adapter
 from models.catalogue import QWEN_CODER_0_5B
 from models.fetch import checked
+from models.servers.kinds import server_class, split
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.store import Store, StoreBusy
 from tui import assemble
-from tui.assemble import OLLAMA, OPENAI
-from tui.models.tables import SHORT
+from tui.models.tables import SHORT, served
 from tui.settings.settings import BadSetting, Settings, load
 from tui.terminal import console, counted, size
 
@@ -65,14 +65,14 @@ def findings(terminal: str = "") -> Iterator[Finding]:
         "planner": partial(_planner, settings),
         "policy": _policy,
         "library": _library,
-        "Ollama": partial(_ollama, settings),
-        "OpenAI API": partial(_openai, settings),
+        **{
+            server_class(kind).TITLE: partial(_server, settings, kind, needed)
+            for kind, needed in served(settings).items()
+        },
         "memory": _memory,
         "cores": _cores,
         "terminal": lambda: ("ok", terminal, "") if terminal else _terminal(),
     }
-    if not (settings.openai_url or settings.model.startswith(OPENAI)):
-        del checks["OpenAI API"]
     for name, check in checks.items():
         try:
             yield Finding(name, *check())
@@ -133,9 +133,8 @@ def _disk() -> Result:
 def _language_model(settings: Settings) -> Result:
     from models.llama_cpp.gguf import read_head
 
-    if settings.model.startswith((OPENAI, OLLAMA)):
-        server = "OpenAI API" if settings.model.startswith(OPENAI) else "Ollama"
-        return "ok", f"{settings.model}, see {server} below", ""
+    if kind := split(settings.model)[0]:
+        return "ok", f"{settings.model}, see {server_class(kind).TITLE} below", ""
     path, name = assemble.chat_file(settings.model)
     head = read_head(path)
     context = f", trained for {head.trained_context:,} tokens" if head.trained_context else ""
@@ -143,8 +142,8 @@ def _language_model(settings: Settings) -> Result:
 
 
 def _embedder(settings: Settings) -> Result:
-    if settings.embedder.startswith(OLLAMA):
-        return "ok", f"{settings.embedder}, see Ollama below", ""
+    if kind := split(settings.embedder)[0]:
+        return "ok", f"{settings.embedder}, see {server_class(kind).TITLE} below", ""
     return "ok", str(assemble.model_folder(settings.embedder, "embedder")), ""
 
 
@@ -198,47 +197,24 @@ def _library() -> Result:
     return "ok", f"{held}, {size(path.stat().st_size)}, schema {row[0] if row else '?'}", ""
 
 
-def _ollama(settings: Settings) -> Result:
-    from models.servers.ollama import OllamaServer, full_name
-
-    configured = (settings.model, settings.embedder)
-    needed = [name.removeprefix(OLLAMA) for name in configured if name.startswith(OLLAMA)]
+def _server(settings: Settings, kind: str, needed: Sequence[str]) -> Result:
     try:
-        server = OllamaServer(settings.ollama_url or None, SHORT)
-    except DeepthinkError as error:
+        server = assemble.open_server(settings, kind, SHORT)
+    except DeepthinkError as error:  # its address
         return "fail" if needed else "unknown", error.message, error.way_out
     try:
-        release, models = server.version(), set(server.models())
+        about, models = server.about(), server.models()
     except DeepthinkError as error:
         if not needed:
-            return "unknown", f"nothing answers at {server.url}; it is not needed", ""
+            return "unknown", f"{error.message} It is not needed.", ""
         return "fail", f"{error.message} {', '.join(needed)} needs it.", error.way_out
-    missing = [name for name in needed if full_name(name) not in models]
-    if missing:
-        return "fail", f"version {release}, without {missing[0]}", f"`ollama pull {missing[0]}`"
-    return "ok", f"version {release} at {server.url}, {counted(len(models), 'model')}", ""
-
-
-def _openai(settings: Settings) -> Result:
-    from models.servers.openai import OpenAiServer
-
-    needed = settings.model.startswith(OPENAI)
-    try:
-        address = assemble.unconfirmed_address(settings)
-        server = OpenAiServer(settings.openai_url, SHORT)
-        models = server.models()
-    except DeepthinkError as error:
-        return "fail" if needed else "unknown", error.message, error.way_out
-    if needed and address:
-        way_out = f"Agree: `deepthink config set openai_confirmed {address}`"
+    if needed and (address := assemble.unconfirmed_address(settings, kind)):
+        way_out = f"Agree: `deepthink config set {kind}_confirmed {address}`"
         return "fail", f"documents would be sent to {address}", way_out
-    if needed and settings.model.removeprefix(OPENAI) not in models:
-        return (
-            "warn",
-            f"{server.url} does not list {settings.model}",
-            f"It has: {', '.join(models) or 'none'}",
-        )
-    return "ok", f"{server.url}, {counted(len(models), 'model')}", ""
+    if missing := [name for name in needed if server.full_name(name) not in models]:
+        way_out = server.FETCH.format(model=missing[0]) or f"It has: {', '.join(models) or 'none'}"
+        return "fail" if server.LISTS_ALL else "warn", f"{about} does not list {missing[0]}", way_out
+    return "ok", f"{about}, {counted(len(models), 'model')}", ""
 
 
 def _memory() -> Result:

@@ -98,15 +98,17 @@ def use(engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: boo
     A model on another machine is not used until the user agrees that documents are sent there. Raises
     `ModelMissing` if it is not here, `BadSetting`.
     """
+    from models.servers.kinds import split
     from traces.library import Library
-    from tui.assemble import OPENAI, unconfirmed_address
+    from tui.assemble import unconfirmed_address
     from tui.models.tables import choose
     from tui.settings.settings import put
 
-    if name.startswith(OPENAI) and (url := unconfirmed_address(engine.reload())):
+    kind, _ = split(name)
+    if url := unconfirmed_address(engine.reload(), kind):
         if not confirmed:
             return Unconfirmed(url)
-        put("openai_confirmed", url)
+        put(f"{kind}_confirmed", url)
     role, _ = choose(name, role)
     engine.reload()
     if role == "embedder":

@@ -14,6 +14,7 @@ from models.catalogue import CATALOGUE, CatalogueRole, entry
 from models.fetch import installed
 from models.probe import probe as measure
 from models.probe import remember
+from models.servers.kinds import server_class, split
 from traces.paths import models_dir
 from tui import assemble, completion, failures
 from tui.interrupts import ctrl_c
@@ -53,7 +54,7 @@ def list_models(as_json: AsJson = False) -> None:
                 "folder": models_dir(),
                 "known": catalogue,
                 **{
-                    server.kind.removesuffix(":"): {
+                    server.kind: {
                         "url": server.url,
                         "models": [{"name": name, "role": role} for name, role in server.models],
                     }
@@ -88,7 +89,7 @@ def list_models(as_json: AsJson = False) -> None:
 def _line(row: tables.ModelRow, *, from_server: bool) -> Text:
     facts = [tables.KEYS[row.role], *([size(row.size)] if row.size else []), *["in use"] * row.used]
     if from_server:
-        facts.append("from Ollama" if row.name.startswith(assemble.OLLAMA) else "from the server")
+        facts.append(f"at {row.about}")
     elif row.known:
         facts.append("here" if row.here else f"not here: deepthink models pull {row.name}")
     line = Text(row.name, style="bold" if row.here else "")
@@ -158,29 +159,27 @@ def use(
     ] = None,
 ) -> None:
     """Choose a model from now on: writes it into the settings."""
-    if name.startswith(assemble.OPENAI):
-        _confirm_address()
+    _confirm_address(split(name)[0])
     role, stored_name = tables.choose(name, role)
     typer.echo(f"{tables.KEYS[role]} = {stored_name}")
-    for server in tables.find_servers(load()) if stored_name.startswith(tables.SERVERS) else ():
-        served_names = {
-            name for model, _ in server.models for name in (model, model.removesuffix(":latest"))
-        }
-        if stored_name.startswith(server.kind) and stored_name not in served_names:
-            hint = ": `ollama pull` fetches a model" if server.kind == assemble.OLLAMA else ""
-            failures.warn(f"{server.message} Without {stored_name} nothing can be answered{hint}.")
+    kind, model = split(stored_name)
+    if kind:
+        server, found = server_class(kind), tables.find_server(load(), kind, [model])
+        if f"{kind}:{server.full_name(model)}" not in dict(found.models):
+            hint = server.FETCH.format(model=model)
+            failures.warn(f"{found.message} Without {stored_name} nothing can be answered. {hint}".rstrip())
     if role == "embedder":
         failures.warn(
             "A library embedded by another model is embedded again by `library embed`, or by the app."
         )
 
 
-def _confirm_address() -> None:
+def _confirm_address(kind: str) -> None:
     """Ask, once, before documents are sent to another machine; the answer is a setting."""
-    url = assemble.unconfirmed_address(load())
+    url = assemble.unconfirmed_address(load(), kind)
     if not url:
         return
     if not sys.stdin.isatty():
-        raise assemble.AddressNotConfirmed(url)
+        raise assemble.AddressNotConfirmed(kind, url)
     typer.confirm(f"Questions and passages of your documents will be sent to {url}. Go on?", abort=True)
-    put("openai_confirmed", url)
+    put(f"{kind}_confirmed", url)

@@ -14,12 +14,11 @@ from models.fetch import begun, installed
 from models.probe import ProbeResult, recall
 from models.protocols import ModelMissing
 from models.servers.chat import Patience
-from models.servers.ollama import OllamaServer
-from models.servers.openai import OpenAiServer
+from models.servers.kinds import KINDS, server_class, split
 from traces.errors import DeepthinkError
 from traces.paths import expanded_path, models_dir
 from tui import assemble
-from tui.assemble import OLLAMA, OPENAI, is_path
+from tui.assemble import is_path
 from tui.settings.settings import Settings, put
 from tui.terminal import counted, size
 
@@ -28,47 +27,46 @@ SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 @dataclass(frozen=True, slots=True)
 class ServerModels:
-    kind: str  # the prefix of its models' names: ``ollama:`` or ``openai:``
+    kind: str  # of `KINDS`
     url: str
     models: list[tuple[str, CatalogueRole]]  # names as in the settings, each with its role
     message: str  # the same in words, or why there are none
 
 
+def served(settings: Settings) -> dict[str, list[str]]:
+    """The kinds of servers that are used, have an address or a usual one, each with its models in use."""
+    names = [split(name) for name in in_use(settings).values()]
+    models = {kind: [model for other, model in names if other == kind] for kind in KINDS}
+    return {
+        kind: used
+        for kind, used in models.items()
+        if used or getattr(settings, f"{kind}_url") or server_class(kind).IS_USUAL
+    }
+
+
 def find_servers(settings: Settings) -> list[ServerModels]:
-    """The models of Ollama and of the server at ``openai_url``, if they answer at once."""
-    return [_ollama(settings), *([_openai(settings)] if settings.openai_url else [])]
+    """The models of the servers that answer at once."""
+    return [find_server(settings, kind, used) for kind, used in served(settings).items()]
 
 
-def _ollama(settings: Settings) -> ServerModels:
+def find_server(settings: Settings, kind: str, used: Sequence[str]) -> ServerModels:
+    """The models of a server, if it answers at once; ``used`` are those in use."""
+    url = getattr(settings, f"{kind}_url")
     try:
-        server = OllamaServer(settings.ollama_url or None, SHORT)
+        server = assemble.open_server(settings, kind, SHORT)
+    except DeepthinkError as error:  # its address
+        return ServerModels(kind, url, [], f"{error.message} {error.way_out}")
+    try:
+        models = [(f"{kind}:{name}", server.role(name)) for name in server.models()]
     except DeepthinkError as error:
-        return ServerModels(OLLAMA, settings.ollama_url, [], f"{error.message} {error.way_out}")
-    models: list[tuple[str, CatalogueRole]] = []
-    try:
-        for name in server.models():
-            embeds = "embedding" in server.facts(name).capabilities
-            models.append((f"{OLLAMA}{name}", "embedder" if embeds else "chat"))
-    except DeepthinkError:
-        return ServerModels(OLLAMA, server.url, [], f"No Ollama answers at {server.url}; it is optional.")
-    return ServerModels(
-        OLLAMA, server.url, models, f"Ollama at {server.url} has {counted(len(models), 'model')}."
-    )
-
-
-def _openai(settings: Settings) -> ServerModels:
-    server = OpenAiServer(settings.openai_url, SHORT)
-    try:
-        models: list[tuple[str, CatalogueRole]] = [(f"{OPENAI}{name}", "chat") for name in server.models()]
-    except DeepthinkError as error:
-        return ServerModels(OPENAI, server.url, [], error.message)
-    text = f"The server at {server.url} has {counted(len(models), 'model')}."
-    return ServerModels(OPENAI, server.url, models, text)
+        way_out = error.way_out if used or url else "It is optional."
+        return ServerModels(kind, server.url, [], f"{error.message} {way_out}")
+    text = f"{server.TITLE} at {server.url} has {counted(len(models), 'model')}."
+    return ServerModels(kind, server.url, models, text)
 
 
 KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
 """The setting for each role."""
-SERVERS: Final = (OLLAMA, OPENAI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ def _row(
 ) -> ModelRow:
     name_in_use = in_use(settings)[role]
     used = (name_in_use.lower() if known else name_in_use) == name
-    probe_name = name if name.startswith(SERVERS) else f"llama.cpp:{label}"
+    probe_name = name if split(name)[0] else f"llama.cpp:{label}"
     result = recall(probe_name) if role == "chat" else None
     return ModelRow(
         role, name, label, size, here, used, known, about, probe_facts(result) if result else {}
@@ -184,15 +182,14 @@ def choose(name: str, role: CatalogueRole | None) -> tuple[CatalogueRole, str]:
     Raises `ModelMissing` if the model is unknown or not on this machine, `BadSetting`.
     """
     role = role or role_of(name)
+    kind, model = split(name)
     if role == "reranker" and name == assemble.NO_RERANKER:
         pass  # not a file
-    elif name in SERVERS:
+    elif kind and not model:
         raise ModelMissing("No model of the server's is named.", f"Name one, as in {name}llama3.")
-    elif name.startswith(assemble.OPENAI) and role != "chat":
-        raise ModelMissing(
-            f"{name} can only be the language model.", "Choose another embedder or reranker."
-        )
-    elif not name.startswith(SERVERS):
+    elif kind and role not in server_class(kind).ROLES:
+        raise ModelMissing(f"{name} cannot be the {role}.", f"Choose another {role}.")
+    elif not kind:
         names_files = is_path(name) or expanded_path(name).is_dir()
         place = str(expanded_path(name).absolute()) if names_files else name
         path = assemble.chat_file(place)[0] if role == "chat" else assemble.model_folder(place, role)
@@ -203,7 +200,7 @@ def choose(name: str, role: CatalogueRole | None) -> tuple[CatalogueRole, str]:
 
 def role_of(name: str) -> CatalogueRole:
     """The role of a model, by its name or by the files at its path. Raises `ModelMissing`."""
-    if name.lower().endswith(".gguf") or name.startswith(SERVERS):
+    if name.lower().endswith(".gguf") or split(name)[0]:
         return "chat"
     folder = expanded_path(name)
     if "/" not in name and not folder.is_dir():

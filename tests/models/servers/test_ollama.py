@@ -19,7 +19,7 @@ from models.protocols import (
     ModelUnreachable,
 )
 from models.servers.chat import Patience
-from models.servers.ollama import OllamaChat, OllamaEmbedder, OllamaServer, base_url, full_name
+from models.servers.ollama import OllamaChat, OllamaEmbedder, OllamaServer, base_url
 from tests.models.servers.ollama_server import Fault, LoopbackOllama
 
 HELLO = [Message("system", "Be brief."), Message("user", "Say hello.")]
@@ -280,8 +280,8 @@ def test_the_server_is_found_however_its_address_is_written(monkeypatch: pytest.
         assert base_url("box:5") == "http://box:5"
         with pytest.raises(ValueError, match=r"(?i)port|IPv6"):
             base_url(host)
-    assert full_name("a/b") == "a/b:latest"
-    assert full_name("a/b:7b") == "a/b:7b"
+    assert OllamaServer.full_name("a/b") == "a/b:latest"
+    assert OllamaServer.full_name("a/b:7b") == "a/b:7b"
 
 
 @pytest.mark.parametrize("line", ["null", "[1]", "5", '"text"'])

@@ -19,7 +19,8 @@ from models.protocols import (
     ModelUnreachable,
 )
 from models.servers.chat import Patience
-from models.servers.openai import OpenAiChat, OpenAiServer, base_url, is_this_machine
+from models.servers.kinds import is_this_machine
+from models.servers.openai import OpenAiChat, OpenAiServer, base_url
 from tests.loopback import Handler, serving
 
 HELLO = [Message("user", "Say hello.")]

@@ -13,6 +13,7 @@ from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_1_5B, ModelEntry
 from models.fetch import DiskFull
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
 from models.probe import ProbeResult
+from models.servers.ollama import OllamaServer
 from models.servers.openai import OpenAiServer
 from tests.tui.conftest import Answering, Run
 from tui.assemble import AddressNotConfirmed, open_chat
@@ -48,13 +49,22 @@ def test_an_openai_server_is_listed_and_used(monkeypatch: pytest.MonkeyPatch, de
     assert (nowhere.code, "config set openai_url" in nowhere.err) == (5, True)
     deepthink("config", "set", "openai_url", "127.0.0.1:8080")
     assert deepthink("models", "use", "openai:qwen3").out == "model = openai:qwen3\n"
-    assert "openai:qwen3  model, in use, from the server" in deepthink("models").out
+    assert "openai:qwen3  model, in use, at http://127.0.0.1:8080/v1" in deepthink("models").out
     listed = json.loads(deepthink("models", "--json").out)
     assert listed["openai"] == {
         "url": "http://127.0.0.1:8080/v1",
         "models": [{"name": "openai:qwen3", "role": "chat"}],
     }
     assert "has 1 model. Without openai:typo" in deepthink("models", "use", "openai:typo").err
+
+
+def test_a_model_that_ollama_does_not_have_is_told_with_how_to_fetch_it(
+    monkeypatch: pytest.MonkeyPatch, deepthink: Run
+) -> None:
+    monkeypatch.setattr(OllamaServer, "models", lambda _self: {"llama3:latest": ""})
+    monkeypatch.setattr(OllamaServer, "role", lambda _self, _name: "chat")
+    assert not deepthink("models", "use", "ollama:llama3").err
+    assert "`ollama pull qwen3`" in deepthink("models", "use", "ollama:qwen3").err
 
 
 def test_documents_are_sent_to_another_machine_only_once_that_is_confirmed(
@@ -137,6 +147,8 @@ def test_use_writes_what_is_there(deepthink: Run, tmp_path: Path, monkeypatch: p
     assert chosen_now == (str(gguf), str(embedder), str(reranker))
     assert "as in ollama:llama3" in deepthink("models", "use", "ollama:").refused(5)
     assert deepthink("models", "use", "ollama:llama3").out == "model = ollama:llama3\n"
+    as_reranker = deepthink("models", "use", "ollama:llama3", "--as", "reranker")
+    assert "ollama:llama3 cannot be the reranker." in as_reranker.refused(5)
     ollama = deepthink("models", "use", "ollama:nomic-embed-text", "--as", "embedder")
     assert ollama.out == "embedder = ollama:nomic-embed-text\n"
     assert "ollama:llama3  model, in use" in deepthink("models").out
