@@ -117,7 +117,7 @@ def drawn(row: Row, width: int) -> Content:
     if row.label:
         shares.append(Content.styled(judgement(row.label, taken), "bold $accent"))
     plan, others = shares[: len(PLAN_ACTIONS)], shares[len(PLAN_ACTIONS) :]
-    lines = [first, *(Content(_INDENT) + Content("  ").join(parts) for parts in (plan, others) if parts)]
+    lines = [first, *(Content(_INDENT) + Content(" ").join(parts) for parts in (plan, others) if parts)]
     return Content("\n").join(line.truncate(width, ellipsis=True) for line in lines)
 
 

@@ -36,18 +36,19 @@ LAST = decided(
 def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
     assert drawn(Row(FIRST), 60).plain.splitlines() == [
         " 1  → CONTINUE  rules  ≠ llm: FINISH",
-        "    continue  62%  revise  30%  finish   8%",
+        "    continue  62% revise  30% finish   8%",
     ]
     assert drawn(Row(LAST), 60).plain.splitlines() == [
         " 2  ■ FINISH  rules  = llm agrees",
-        "    continue   0%  revise    –  finish 100%",
+        "    continue   0% revise    – finish 100%",
     ]
+    assert "…" not in drawn(Row(LAST), 41).plain, "beside a run, 110 columns leave it so many"
     tried = decided("ASK", (0, 0, 0), valid=["CONTINUE", "FINISH", "MORE", "ASK"], source="human")
     asking = replace(tried, probabilities={**tried.probabilities, "ASK": 1.0})
     assert drawn(Row(asking), 60).plain.splitlines() == [
         " 1  » ASK  you",
-        "    continue   0%  revise    –  finish   0%",
-        "    more   0%  ask 100%",
+        "    continue   0% revise    – finish   0%",
+        "    more   0% ask 100%",
     ]
     waiting = "\n".join(line.plain for line in detail(Row(replace(ASKED, options=asking.valid)), 80))
     assert "1 CONTINUE, 2 REVISE, 3 FINISH, 4 MORE, 6 ASK" in waiting
