@@ -20,6 +20,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -49,6 +50,8 @@ _POOLINGS: Final[dict[str, Pooling]] = {
 _SAMPLES: Final = 16
 _SAMPLE_BYTES: Final = 4096
 _TOKENIZER: Final = "tokenizer.json"
+REMEMBERED: Final = 512
+"""Scores that are kept: a passage of a question's first look is read again in its own step."""
 # Batch sizes for torch: larger ones exceed the processor's caches, and padding costs more than they save.
 _TEXTS: Final = 8
 _PAIRS: Final = 4
@@ -268,12 +271,13 @@ class OnnxReranker(OnnxModel):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "reranker")
+        self._remembered = lru_cache(REMEMBERED)(self._score)
 
     def warm_up(self) -> None:
         self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        return [self._score(query, passage) for passage in passages]
+        return [self._remembered(query, passage) for passage in passages]
 
     def _score(self, query: str, passage: str) -> float:
         outputs = list(self.run(self.encode(query, passage)).values())

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
 from models.boxed_reader.windows import Window, Windows, answered
-from models.encoders import FolderModel, open_session
+from models.encoders import REMEMBERED, FolderModel, open_session
 from models.library_loading import usable_threads
 from models.protocols import ModelError, Reader, Reading, Reranker, Span, Support
 
@@ -234,14 +234,15 @@ class BoxedReader(FolderModel):
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Window, Score]]]:
         """The windows of each pair of a question (or claim) and a passage, with the network's scores."""
-        session, windows, _ = self._model()
+        score, windows, _ = self._model()
         per_pair = windows.of(pairs)
-        flat = [window for pair_windows in per_pair for window in pair_windows]
-        if len(flat) == 1:
-            scores = iter([_run(session, flat[0])])
+        ids = [tuple(window.ids) for pair_windows in per_pair for window in pair_windows]
+        seconds = [window.second for pair_windows in per_pair for window in pair_windows]
+        if len(ids) == 1:
+            scores = iter([score(ids[0], seconds[0])])
         else:
             with ThreadPoolExecutor(usable_threads()) as pool:
-                scores = iter(list(pool.map(partial(_run, session), flat)))
+                scores = iter(list(pool.map(score, ids, seconds)))
         return [[(window, next(scores)) for window in pair_windows] for pair_windows in per_pair]
 
     def _load(self) -> tuple[Any, Windows, Manifest]:
@@ -257,7 +258,7 @@ class BoxedReader(FolderModel):
             raise ModelError(
                 f"The reader in {self._folder} cannot be loaded: {error}", "Install deepthink-tui again."
             ) from error
-        return session, Windows(tokenizer), manifest
+        return lru_cache(REMEMBERED)(partial(_run, session)), Windows(tokenizer), manifest
 
 
 def _check(path: Path, sha256: str) -> None:
@@ -270,15 +271,14 @@ def _check(path: Path, sha256: str) -> None:
         raise ModelError(f"{path} is not what the reader's manifest names.", "Install deepthink-tui again.")
 
 
-def _run(session: Any, window: Window) -> Score:
-    """The scores of one window.
+def _run(session: Any, token_ids: tuple[int, ...], second: int) -> Score:
+    """The scores of one window, whose second segment begins at ``second``.
 
     One at a time: the weights are 8-bit, and the scale of the activations is computed over the whole input.
     In a batch, a passage's score would depend on its neighbours.
     """
-    count = len(window.ids)
-    ids = np.array([window.ids], dtype=np.int64)
-    types = (np.arange(count, dtype=np.int64) >= window.second).astype(np.int64)[None]
+    ids = np.array([token_ids], dtype=np.int64)
+    types = (np.arange(len(token_ids), dtype=np.int64) >= second).astype(np.int64)[None]
     answers, start, end, support = session.run(
         ["answers", "start", "end", "support"],
         {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types},

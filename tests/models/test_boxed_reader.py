@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models import boxed_reader
 from models.boxed_reader import (
     MANIFEST,
     MODEL,
@@ -190,6 +191,24 @@ def test_the_shipped_reader_reads() -> None:
     assert right.supported > wrong.supported
     assert reader.read("Who approves flights above 500 euros?", passages[:1]) == readings[:1]
     assert reader.read("what", []) == []
+
+
+def test_a_passage_is_read_once_for_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[int, ...]] = []
+
+    def counted(session: Any, token_ids: tuple[int, ...], second: int) -> Score:
+        read.append(token_ids)
+        return run(session, token_ids, second)
+
+    run = boxed_reader._run
+    monkeypatch.setattr(boxed_reader, "_run", counted)
+    passages = ["Staff › Travel\nJo approves flights.", "Staff › Rooms\nMo has the key."]
+    reader = BoxedReader()
+    first = reader.read("Who has the key?", passages)
+    assert read
+    read.clear()
+    assert reader.read("Who has the key?", passages) == first
+    assert not read
 
 
 # --- a reader and a reranker that judge together
