@@ -31,6 +31,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import takewhile
 from operator import eq
 from pathlib import Path
@@ -68,6 +69,15 @@ class Aborted(Exception):
     """Raised by `Engine.evaluate` when `Engine.abort` was called meanwhile."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Cache:
+    """A copy of the KV cache, about 28 KB for each token of the default model."""
+
+    held: list[int]
+    settled: int
+    data: Any  # as llama.cpp writes it
+
+
 class Engine:
     """A loaded model with one sequence in its KV cache.
 
@@ -90,6 +100,7 @@ class Engine:
         self._lib: Any = _load_library()
         self.held: list[int] = []
         self._settled = 0  # how many of them were computed as a prompt, in whole grains
+        self._aside: _Cache | None = None  # with the adapter if it is off, without it if it is on
         with ExitStack() as held:  # if opening fails, what was opened until then is freed
             self._model = self._load(path)
             held.callback(self._lib.llama_model_free, self._model)
@@ -159,7 +170,7 @@ class Engine:
         return adapter
 
     def adapt(self, on: bool) -> None:
-        """Compute with the adapter, or without it; what is held is forgotten if that changes.
+        """Compute with the adapter, or without it; each keeps what it holds for when it is used again.
 
         Raises `ModelError` if llama.cpp cannot.
         """
@@ -169,8 +180,25 @@ class Engine:
         scales = (ctypes.c_float * 1)(1.0)
         if self._lib.llama_set_adapters_lora(self._context, adapters, int(on), scales):
             raise ModelError("llama.cpp could not use the adapter.", "Install deepthink-tui again.")
+        self._aside, other = self._copied(), self._aside
         self._keep(0)
+        if other is not None:
+            self._put_back(other)
         self._adapted = on
+
+    def _copied(self) -> _Cache | None:
+        """A copy of what is held; None of nothing."""
+        if not self.held:
+            return None
+        size = self._lib.llama_state_seq_get_size(self._context, 0)
+        data = (ctypes.c_uint8 * size)()
+        self._lib.llama_state_seq_get_data(self._context, data, size, 0)
+        return _Cache(list(self.held), self._settled, data)
+
+    def _put_back(self, cache: _Cache) -> None:
+        """Hold what was copied; nothing if llama.cpp does not take it."""
+        if self._lib.llama_state_seq_set_data(self._context, cache.data, len(cache.data), 0):
+            self.held, self._settled = cache.held, cache.settled
 
     def _scan_vocabulary(self) -> tuple[list[str], frozenset[int]]:
         """Texts of the control tokens, and the think tags' ids (control tokens in some models)."""

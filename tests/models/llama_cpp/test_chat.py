@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import models.llama_cpp.engine as engine_module
@@ -54,6 +56,44 @@ def test_answers_and_streams(real_chat: LlamaCppChat, capfd: pytest.CaptureFixtu
     assert reply.usage.evaluated + reply.usage.reused == prompt_size(real_chat, question)
     assert reply.usage.generated >= len(pieces)
     assert capfd.readouterr() == ("", "")
+
+
+def write_adapter(path: Path, width: int) -> Path:
+    """An adapter that changes one layer of a Llama of that width at random."""
+    import gguf
+
+    random = np.random.default_rng(0)
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_type(gguf.GGUFType.ADAPTER)
+    writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
+    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, 8.0)
+    for side, shape in (("a", (8, width)), ("b", (width, 8))):
+        writer.add_tensor(
+            f"blk.0.attn_output.weight.lora_{side}", random.normal(size=shape).astype(np.float32)
+        )
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.model
+def test_with_and_without_its_adapter_a_model_keeps_what_it_read(
+    real_chat: LlamaCppChat, tmp_path: Path
+) -> None:
+    adapter = write_adapter(tmp_path / "adapter.gguf", width=576)
+    plain = LlamaCppChat(real_chat.path, name="plain", context_tokens=2048, adapter=adapter)
+    taught = plain.taught
+    assert taught is not None
+    question, options = user(f"{BOOK}\n\nList the years."), ChatOptions(max_tokens=8)
+    with closing(plain):
+        first = [chat.generate(question, options) for chat in (plain, taught)]
+        again = [chat.generate(question, options) for chat in (plain, taught)]
+    assert [reply.usage.reused for reply in first] == [0, 0]
+    assert first[0].text != first[1].text
+    assert [reply.text for reply in again] == [reply.text for reply in first]
+    assert all(reply.usage.evaluated < 60 < reply.usage.reused for reply in again)
 
 
 @pytest.mark.model
