@@ -171,7 +171,7 @@ the completion under the cursor of the list.
 
     @dataclass
     class Sent(Message):
-        """The user has sent this text."""
+        """The user has sent this text; "" for Enter alone."""
 
         text: str
 
@@ -217,7 +217,7 @@ the completion under the cursor of the list.
         text = self.text.strip()
         if text:
             self.remember(text)  # at once: the next keys belong to the next question
-            self.post_message(self.Sent(text))
+        self.post_message(self.Sent(text))
 
     def take_back(self, text: str) -> None:
         """Restore a question that was not asked, unless the user is typing the next one."""

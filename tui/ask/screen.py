@@ -102,6 +102,9 @@ Every `[n]` of the answer opens its passage.
         self.query_one(Prompt).focus()
         self.watch(self.app, "engine_states", self._introduce)
 
+    def on_resize(self) -> None:
+        self.call_later(self._uncover_question)  # once the class for the new width is set
+
     def on_unmount(self) -> None:
         """Interrupt the run when the app ends; it can be resumed."""
         if self.live is not None:
@@ -206,7 +209,10 @@ Every `[n]` of the answer opens its passage.
 
     @on(Prompt.Sent)
     def _take_question(self, event: Prompt.Sent) -> None:
-        if self.live is not None:
+        if not event.text:
+            if self.exchange is not None and self.exchange.box is not None:
+                self.action_citations()
+        elif self.live is not None:
             if self.exchange is not None and self.exchange.box is not None:
                 self._point_to(self.exchange.box)
             else:
@@ -250,10 +256,20 @@ Every `[n]` of the answer opens its passage.
         """Focus a question of the run, unless the user is typing something else."""
         if self.exchange is None or self.exchange.box is not event.box:
             return  # it was removed meanwhile
+        self._uncover_question()
         if self.deciding or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
         else:
             self._point_to(event.box)
+
+    def _uncover_question(self) -> None:
+        """Where the thinking would stand in place of a question of the run, show the question instead."""
+        box = self.exchange.box if self.exchange is not None else None
+        if box is not None and self._thinking_covers:
+            has_keys = self.focused is None or self.query_one("#thinking").has_focus_within
+            self.remove_class("-thinking")
+            if has_keys:
+                box.take_focus()
 
     def _point_to(self, box: AskedBox) -> None:
         """Say that the run waits for the user, and which key goes to its question."""
@@ -490,8 +506,10 @@ Every `[n]` of the answer opens its passage.
         exchange = conversation.latest_cited or conversation.latest
         if exchange is None:
             self.notify("There is no answer yet.")
-        else:
-            exchange.go_to_citations()
+            return
+        if self._thinking_covers:
+            self.remove_class("-thinking")
+        exchange.go_to_citations()
 
     def put_question(self, text: str) -> None:
         """Put a question into the prompt, for the user to edit or send."""
@@ -581,6 +599,11 @@ Every `[n]` of the answer opens its passage.
 
     # --- the thinking ---------------------------------------------------------------------------
 
+    @property
+    def _thinking_covers(self) -> bool:
+        """Whether the thinking is shown in place of the conversation, since there are few columns."""
+        return self.has_class("-narrow") and self.has_class("-thinking")
+
     def _show_thinking(self) -> None:
         """Mount the thinking, and show that of a live run beside the conversation if there is room."""
         from tui.run.panel import RunPanel
@@ -599,10 +622,13 @@ Every `[n]` of the answer opens its passage.
         await self.query("RunPanel").remove()
 
     def _put_thinking_away(self, fold: RunFold) -> None:
-        """Hide the thinking of a run that has ended, unless it has the focus; read the labels."""
+        """Hide the thinking of a run that has ended, unless it is read beside the answer."""
         from tui.decisions.strip import DecisionStrip
 
-        if not self.query_one("#thinking").has_focus_within:
+        has_focus = self.query_one("#thinking").has_focus_within
+        if self._thinking_covers and has_focus:
+            self.focus_input()
+        if self._thinking_covers or not has_focus:
             self.remove_class("-thinking")
         for strip in self.query(DecisionStrip) if fold.run_id else ():
             strip.read_labels()

@@ -23,6 +23,7 @@ from tui.assemble import open_store
 from tui.run.exchange import AskedBox, Exchange
 from tui.run.fold import RunFold
 from tui.run.live import Meters, RunBar
+from tui.run.panel import PlanTree
 
 
 async def held(pilot: Pilot[int], gate: Gate) -> AskScreen:
@@ -179,6 +180,57 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         await pilot.press("enter")
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "rejected"
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_where_columns_are_few_a_question_takes_the_place_of_the_thinking(
+    reads: bool, app: DeepthinkApp, chat: Answering
+) -> None:
+    chat.answer = UNSUPPORTED
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        choices = await asks(pilot, screen, "approve")
+        thinking = screen.query_one("#thinking")
+        await until(pilot, lambda: thinking.display)
+        if reads:
+            screen.query_one(PlanTree).focus()
+            await until(pilot, lambda: thinking.has_focus_within)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: choices.has_focus and choices.region and not thinking.display)
+        await pilot.press("ctrl+l")  # as the user wants it
+        await until(pilot, lambda: thinking.display)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: choices.has_focus and choices.region)
+        await pilot.resize_terminal(120, 40)
+        await pilot.press("4", "enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "rejected"
+
+
+async def test_a_question_comes_in_place_of_the_thinking_and_so_does_the_answer(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    gate = chat.during = Gate(1)
+    chat.answer = UNSUPPORTED
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await held(pilot, gate)
+        thinking = screen.query_one("#thinking")
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: thinking.has_focus_within)
+        gate.open()
+        choices = await asks(pilot, screen, "approve")
+        await until(pilot, lambda: choices.region)
+        await pilot.press("1", "ctrl+l")
+        await until(pilot, lambda: thinking.has_focus_within)
+        screen.reply("accept")
+        await over(pilot, screen)
+        await until(pilot, lambda: not thinking.display)
+        assert screen.query_one(Prompt).has_focus
+        assert screen.query_one(Conversation).region
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: thinking.display)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: not thinking.display)
 
 
 async def test_what_is_vague_is_asked_back_inline(app: DeepthinkApp) -> None:
