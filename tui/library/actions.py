@@ -222,7 +222,7 @@ def _path_of_file_url(name: str) -> str:
 
 
 def completions(text: str) -> list[str]:
-    """Paths that begin with ``text``: folders and readable files, sorted.
+    """Paths that begin with ``text``: folders and readable files, sorted, that of ``text`` itself first.
 
     Folders end with the separator. Hidden names are left out unless the prefix is hidden.
     """
@@ -233,15 +233,16 @@ def completions(text: str) -> list[str]:
     if folder is None:
         return []
     try:
-        return sorted(
+        paths = [
             f"{head}{slash}{entry.name}{os.sep if entry.is_dir() else ''}"
             for entry in islice(folder.iterdir(), _MAX_ENTRIES)
             if entry.name.startswith(prefix)
             and (prefix.startswith(".") or not entry.name.startswith("."))
             and (entry.is_dir() or not why_skipped(entry))
-        )
+        ]
     except OSError:  # not a folder, or not readable
         return []
+    return sorted(paths, key=lambda path: (path.removesuffix(os.sep) != text, path))
 
 
 _FEW: Final = 32  # passages; takes about as long as loading the model
