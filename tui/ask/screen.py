@@ -387,6 +387,11 @@ Every `[n]` of the answer opens its passage.
 
     # --- steering -------------------------------------------------------------------------------
 
+    def cancel(self) -> None:
+        """Say at once, and until it ends, that the run is being cancelled."""
+        super().cancel()
+        self._draw(frozenset({"status"}))
+
     def action_pause(self) -> None:
         super().action_pause()
         self._show_paused()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 from markdown_it import MarkdownIt
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -245,12 +246,26 @@ _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 class Sources(Offers):
     """The passages that the answer cites, with the sentence that supports it."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in bindings("answer")
+        if isinstance(binding, Binding) and not binding.action.startswith("citation")
+    ]
     HELP = """\
 ### The sources
 
 Each passage that the answer cites: its number, its place, and the sentence that supports the answer
-best. **Enter** opens it in its document.
+best. **Enter** opens it in its document, **o** opens the original, the file or the page itself. The keys of
+the answer that rate, correct, copy and export it are the same here.
 """
+
+    def action_open(self) -> None:
+        self.action_select()
+
+    def action_original(self) -> None:
+        """Open the original of the source under the cursor."""
+        if self.highlighted_option is not None:
+            self.post_message(Answer.Opened(int(self.highlighted_option.id or 0), original=True))
 
     def show(self, fold: RunFold, items: Sequence[Evidence]) -> None:
         def row(item: Evidence, where: str) -> Option:
@@ -570,6 +585,8 @@ def _quote_or_excerpt(item: Evidence, fold: RunFold) -> str:
 def _describe_progress(fold: RunFold) -> str:
     if fold.failure:  # it has its own line
         return ""
+    if fold.cancelling:
+        return f"… being cancelled · {duration(fold.elapsed)}"
     if fold.unanswered is not None:
         return "? waiting for you"
     paused = "paused after: " if fold.paused else ""

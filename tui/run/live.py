@@ -101,7 +101,9 @@ class Steers(Screen[None]):
         """End the run without an answer."""
         if self.live is not None:
             self.live.steering.cancel()
-            self.notify("Cancelled; it can be resumed.")
+            if self.fold is not None:
+                self.fold.cancelling = True
+            self.notify("Cancelling; it can be resumed.")
 
     def action_pause(self) -> None:
         if self.live is None or self.fold is None:

@@ -21,7 +21,7 @@ from models.protocols import ChatOptions, ModelError
 from tests.scripted import WordReader
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.library.shelf import put
-from tests.tui.seen import text_of, toasts
+from tests.tui.seen import shown_keys, text_of, toasts
 from tests.tui.waiting import PATIENCE, comes, until
 from traces.library import Library
 from traces.runs import Ratings, Runs
@@ -37,6 +37,7 @@ from tui.library.screen import LibraryScreen
 from tui.run.exchange import Answer, AskedBox, Exchange, Sources, WaysOn
 from tui.run.live import LiveRun, Meters, RunBar
 from tui.run.panel import EvidenceList, PlanTree
+from tui.runs.windows import ExportScreen
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
 
@@ -153,6 +154,30 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         row, column = divmod(str(block.render()).index("[1]") + 1, block.size.width)
         await pilot.click(block, offset=(column, row))
         await comes(pilot, PassageScreen)
+
+
+async def test_the_keys_of_an_answer_are_those_of_its_sources(
+    app: DeepthinkApp, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    originals: list[str] = []
+    monkeypatch.setattr(app, "open_url", originals.append)
+    monkeypatch.setenv("DISPLAY", ":0")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange = screen.query_one(Exchange)
+        await until(pilot, lambda: exchange.query_one(Answer).citations)
+        await pilot.press("ctrl+y", "tab")
+        await until(pilot, lambda: isinstance(app.focused, Sources))
+        await until(pilot, lambda: {"Open passage", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
+        await pilot.press("g")
+        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+        await pilot.press("c", "o")
+        assert "\n[1] " in app.clipboard
+        await until(pilot, lambda: originals)
+        assert Path(unquote(originals[0].removeprefix("file://"))).parent == library.resolve()
+        await pilot.press("x")
+        await comes(pilot, ExportScreen)
+        assert screen.query_one(Prompt).text == ""
 
 
 async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(app: DeepthinkApp) -> None:

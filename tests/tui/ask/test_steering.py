@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 import pytest
@@ -10,10 +11,11 @@ from textual.widgets import Input, OptionList, Static
 
 from agent.events import Asked, NodeStarted, Routed, Steered
 from agent.run import resumable
+from models.protocols import ChatOptions
 from tests.tui.ask.test_screen import UNSUPPORTED, accept, answer_of, asking, begun, over, ready
 from tests.tui.conftest import QUESTION, Answering, Gate
 from tests.tui.seen import text_of, toasts
-from tests.tui.waiting import until
+from tests.tui.waiting import PATIENCE, until
 from traces.runs import Labels, Runs
 from tui.app.app import DeepthinkApp
 from tui.ask.conversation import Conversation
@@ -57,6 +59,27 @@ async def test_a_cancelled_run_restores_the_prompt_and_resumes(app: DeepthinkApp
         await until(pilot, lambda: len(screen.query(Exchange)) == 2)
         await over(pilot, screen)
         assert Runs(app.engine.store).find(run.id).status == "answered"
+
+
+async def test_a_run_that_takes_long_to_cancel_says_so_until_it_ends(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    reached, goes_on = threading.Event(), threading.Event()
+
+    def hold(_options: ChatOptions) -> None:
+        reached.set()
+        goes_on.wait(PATIENCE)
+
+    chat.during = hold
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await until(pilot, reached.is_set)
+        await pilot.press("escape")
+        screen.draw_all()  # as each event of the run has it
+        assert "being cancelled" in text_of(screen, ".state")
+        goes_on.set()
+        await over(pilot, screen)
+        assert "being cancelled" not in text_of(screen, ".state")
 
 
 async def test_a_pause_is_shown_from_the_key_until_it_is_over(app: DeepthinkApp, chat: Answering) -> None:
