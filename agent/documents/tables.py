@@ -7,6 +7,7 @@ their own columns, headers over several columns, and right-aligned numbers end u
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -372,4 +373,7 @@ def _continues(previous: _Row, row: _Row) -> bool:
         return False
     if row.others:
         return not previous.others and not previous.label.endswith((":", "."))
-    return bool(previous.others)
+    # What is wider than the column of labels is a line of its own.
+    label, *others = previous.cells
+    beside = [cell.start for cell in others if cell.start >= label.end]
+    return bool(previous.others) and row.cells[0].end <= min(beside, default=math.inf)

@@ -94,6 +94,18 @@ TABLES = [
         "Acme Inc.           Delaware\nAcme Holdings Inc.  Texas\nBell Ltd.           England\n",
         (("Acme Inc.", "Delaware"), ("Acme Holdings Inc.", "Texas"), ("Bell Ltd.", "England")),
     ),
+    (
+        "K1  Bruno, dog of Hallorand\nK3  Mitzi, cat of Szabados\n"
+        "K4  Pepper, rabbit of Dunmore\nK5  Oskar, dog of Ferreiro\n"
+        "iso Nana, kitten, nobody's yet\n",
+        (
+            ("K1", "Bruno, dog of Hallorand"),
+            ("K3", "Mitzi, cat of Szabados"),
+            ("K4", "Pepper, rabbit of Dunmore"),
+            ("K5", "Oskar, dog of Ferreiro"),
+            ("iso Nana, kitten, nobody's yet", ""),
+        ),
+    ),
 ]
 
 
