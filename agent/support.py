@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from agent.text.language import language
 from agent.text.terms import terms
 from agent.text.vocabulary import vocabulary
 
+_BRACKETED = re.compile(r"\([^()]*\)")
 _LEAST_NUMBER_IN_WORDS = 100  # smaller numbers in words are often the writer's own count or estimate
 
 
@@ -154,11 +156,11 @@ def named_cell(text: str, item: Evidence) -> NamedCell | None:
     if len(named) != 1:
         return None
     (row,) = named
-    label = set(terms(row.label))
+    label = _name(row.label)
     cells = [
         (column, value)
         for column, value in row.cells
-        if set(terms(column)) - label and set(terms(column)) <= text_terms
+        if _name(column) - label and _name(column) <= text_terms
     ]
     if len(cells) != 1:
         return None
@@ -180,7 +182,12 @@ def named_rows(sentence: str, item: Evidence) -> str:
 
 
 def _named(sentence_terms: set[str], rows: Iterable[table_text.Row]) -> list[table_text.Row]:
-    return [row for row in rows if (label := set(terms(row.label))) and label <= sentence_terms]
+    return [row for row in rows if (label := _name(row.label)) and label <= sentence_terms]
+
+
+def _name(heading: str) -> set[str]:
+    """The terms of a row's or column's name, without what is in brackets, such as a unit."""
+    return set(terms(_BRACKETED.sub(" ", heading)) or terms(heading))
 
 
 def _holds(sentence: str, cell: str) -> bool:
