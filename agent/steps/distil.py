@@ -102,6 +102,13 @@ def _occurs_in(line: str, text: str) -> bool:
 
 
 _MAX_UNLIKELY = 2  # passages kept although the reader sees no answer in any
+_LEAST_SHARE = 0.2
+"""Share of the best passage's probability that a passage of a single look-up needs.
+
+Of 80 questions about people's own documents, the four best passages have the evidence for 74; without the
+incorrect ones they are 2.9 on average, for 72; those with this share 2.3, for 72; with 0.3 they are 2.1,
+for 71.
+"""
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
 
@@ -121,7 +128,9 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
         return _keep(state, deps, question, [])
     if state["route"] == "single" and deps.cognition.instant:
         # One prompt answers it, and whole passages serve that better than excerpts.
-        passages = [(candidate, candidate["text"]) for candidate in candidates[: deps.evidence_limit]]
+        least = _LEAST_SHARE * candidates[0]["score"]
+        best = [candidate for candidate in candidates if candidate["score"] >= least]
+        passages = [(candidate, candidate["text"]) for candidate in best[: deps.evidence_limit]]
     else:
         entries, query = state["notebook"], state["query"]
         passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.evidence_limit]
