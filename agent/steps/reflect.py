@@ -11,7 +11,7 @@ from agent import notebook, prompts
 from agent.citations import GAP
 from agent.deps import Deps, Finding, Spans
 from agent.events import Contradicted, Noted
-from agent.retrieval.versions import same_series, versions
+from agent.retrieval.versions import same_series, takes_place, versions
 from agent.session import Session
 from agent.state import (
     RELEVANCE,
@@ -169,9 +169,9 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     one mentioned. The note of a further try takes the place of the step's earlier one.
     """
     question = current_step(state)["question"]
-    evidence, proposals = proposed(state)
+    evidence, proposals = _proposed(state)
     spans = {number: proposal for number, _, proposal in proposals}
-    best = likeliest(proposals)
+    best = best_span(state)
     reader_alone = _reader_alone(state, deps)
     finding = _NOTHING
     if evidence and reader_alone:
@@ -227,12 +227,18 @@ def as_note(state: RunState, question: str, finding: Finding) -> Note:
     )
 
 
-def proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, list[AnswerSpan]]]]:
+def _proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, list[AnswerSpan]]]]:
     """The step's evidence, and of each its number, its score and what the reader proposes in it."""
     candidates = {candidate["passage_id"]: candidate for candidate in state["candidates"]}
     evidence = [item for item in state["evidence"] if item["passage_id"] in candidates]
     numbered = [(item["number"], candidates[item["passage_id"]]) for item in evidence]
     return evidence, [(number, c["score"], c.get("spans", [])) for number, c in numbered]
+
+
+def best_span(state: RunState) -> tuple[int, AnswerSpan] | None:
+    """The likeliest span in the step's evidence, without what later versions replace; its passage first."""
+    numbers = {item["number"] for item in current(state)}
+    return likeliest(proposal for proposal in _proposed(state)[1] if proposal[0] in numbers)
 
 
 def _reader_alone(state: RunState, deps: Deps) -> bool:
@@ -274,18 +280,23 @@ def _latest(
 
 
 def current(state: RunState, cited: Collection[int] = ()) -> list[Evidence]:
-    """The evidence without earlier versions of a document whose latest is likely to answer.
+    """The evidence without what the latest versions of its documents replace.
 
-    All of it if the question names a date, or if several look-ups may compare the versions; in any case the
-    passages whose numbers are ``cited``.
+    That is all of the earlier ones where the latest is likely to answer; else what has a passage of the
+    latest in its place. Nothing is left out if the question names a date, or if several look-ups may
+    compare the versions, nor are the passages whose numbers are ``cited``.
     """
     question, evidence = state["question"], state["evidence"]
     earlier: set[int] = set()
     if state["route"] == "single" and not quantities.dated(question, language(question)):
         for group in versions(evidence):
             latest = [item for item in group if item["document"] == group[0]["document"]]
-            if max(item["score"] for item in latest) >= LIKELY:
-                earlier.update(item["number"] for item in group[len(latest) :])
+            answers = max(item["score"] for item in latest) >= LIKELY
+            earlier.update(
+                item["number"]
+                for item in group[len(latest) :]
+                if answers or any(takes_place(later, item) for later in latest)
+            )
     return [item for item in evidence if item["number"] not in earlier or item["number"] in cited]
 
 

@@ -37,7 +37,7 @@ from agent.steps.answering import (
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, current, of_span, proposed
+from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, best_span, current, of_span
 from agent.support import share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -417,7 +417,7 @@ def _read(
 
 def _proposal(state: RunState, length: Length = "normal") -> str:
     """What the reader proposes in the evidence, if it is likely; else ""."""
-    best = likeliest(proposed(state)[1]) if readable(state["question"]) else None
+    best = best_span(state) if readable(state["question"]) else None
     if best is None or best[1]["probability"] < LIKELY:
         return ""
     note = as_note(state, state["question"], of_span(*best))

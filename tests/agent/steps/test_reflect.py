@@ -11,8 +11,8 @@ import agent.events as ev
 from agent.deps import Finding, Spans
 from agent.prompts import NOT_FOUND
 from agent.session import Session
-from agent.state import Evidence, RunState
-from agent.steps.reflect import SURE, read_finding, reflect
+from agent.state import Evidence, RunState, updated
+from agent.steps.reflect import SURE, current, read_finding, reflect
 from agent.steps.rerank import POSSIBLE
 from tests.agent.made import candidate, evidence, only, scripted, span, state, step
 from tests.agent.steps.conftest import Events, Make
@@ -183,3 +183,16 @@ def test_the_later_version_is_followed_and_the_earlier_one_told(make: Make, even
     dated = _before(0.0, plan=[step("How much was the fee in 2023?")], evidence=held, candidates=found)
     (named,) = reflect(dated, make())["notes"]
     assert (named["answer"], "earlier" in named) == ("40 euros", False)
+
+
+def test_what_the_latest_version_has_in_its_place_is_not_read() -> None:
+    head = "Fees of the practice\nService | Dog | Cat | Rabbit\n"
+    old = evidence(1, f"{head}Spay | 390 | 196 | 210", document="fees-2025.csv", score=0.6)
+    new = evidence(2, f"{head}Spay | 420 | 214 | 228", document="fees-2026.csv", score=0.2)
+    other = evidence(3, "Nobody is treated on credit.", document="fees-2026.csv", score=0.2)
+    asked = state(question="What does spaying a rabbit cost?", route="single", evidence=[old, new, other])
+    assert current(asked) == [new, other]
+    assert current(asked, cited=[1]) == [old, new, other]
+    assert current(updated(asked, {"evidence": [old, other]})) == [old, other]
+    assert current(updated(asked, {"route": "deep"})) == [old, new, other]
+    assert current(updated(asked, {"question": "What did it cost in 2025?"})) == [old, new, other]
