@@ -22,16 +22,28 @@ def check_stopped(store: Store, run_id: str) -> None:
         raise checkpoints.GoingOn.of(run_id)
 
 
+def is_going_on(store: Store, run: Run | RunSummary) -> bool:
+    """Whether a process is working on the run."""
+    return (
+        run.status == "running" and checkpoints.exists(store, run.id) and checkpoints.in_use(store, run.id)
+    )
+
+
 def as_of_now(store: Store, runs: Sequence[RunSummary]) -> list[RunSummary]:
     """The runs, with the status ``going on`` where a process is working on one."""
-    return [
-        replace(run, status="going on")
-        if run.status == "running"
-        and checkpoints.exists(store, run.id)
-        and checkpoints.in_use(store, run.id)
-        else run
-        for run in runs
-    ]
+    return [replace(run, status="going on") if is_going_on(store, run) else run for run in runs]
+
+
+def find(store: Store, reference: str) -> Run:
+    """The run with this id or prefix; ``last`` is the newest that is not going on, if there is one.
+
+    Raises `UnknownRun`.
+    """
+    runs = Runs(store)
+    stopped = (
+        (run for run in runs.recent() if not is_going_on(store, run)) if reference == "last" else iter(())
+    )
+    return next(stopped, None) or runs.find(reference)
 
 
 def delete_run(store: Store, run_id: str) -> None:
@@ -77,7 +89,7 @@ def forget(store: Store, run: Run) -> None:
     if run.finished is None:
         runs, fold = Runs(store), fold_of(store, run)
         usage = fold.to_json()["usage"]
-        finished = ev.RunFinished("cancelled", "given up", fold.elapsed, **usage)
+        finished = ev.RunFinished("cancelled", "abandoned", fold.elapsed, **usage)
         last = runs.events(run.id)[-1]
         runs.record(
             run.id,

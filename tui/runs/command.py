@@ -97,7 +97,7 @@ def show(
     from agent.checkpoints import exists
 
     store = open_store()
-    run = Runs(store).find(reference)
+    run = actions.find(store, reference)
     live = is_live(plain=plain)
     screen: Renderer = AnimatedRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
@@ -110,10 +110,11 @@ def show(
         )
     elif run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
+    elif actions.is_going_on(store, run):
+        console().print(f"Run {run.id} is still going on.")
     elif run.finished is None and exists(store, run.id):
         console().print(
-            f"Run {run.id} has no end: it is still going on, or was killed. "
-            "What can be resumed: deepthink runs --unfinished"
+            f"Run {run.id} has no end: it was cut off. What can be resumed: deepthink runs --unfinished"
         )
     elif run.finished is None:
         console().print(f"Run {run.id} has no end, and nothing is stored from which it could be resumed.")
@@ -136,7 +137,7 @@ def rate(
     if drop == (rating is not None):
         raise WrongUsage("Say how good the answer is, or --drop.", f"Ratings: {', '.join(RATINGS)}.")
     store = open_store()
-    run = Runs(store).find(reference)
+    run = actions.find(store, reference)
     actions.rate(store, run.id, rating, note)
     typer.echo(f"Run {run.id} is rated {rating}." if rating else f"Run {run.id} has no rating now.")
 
@@ -158,7 +159,7 @@ def plan(
     if drop and lookups:
         raise WrongUsage("Give look-ups, or --drop.", "Without both, the plan is shown.")
     store = open_store()
-    run = Runs(store).find(reference)
+    run = actions.find(store, reference)
     if drop:
         CorrectedPlans(store).withdraw(run.id)
         typer.echo(f"The plan of run {run.id} is not corrected now.")
@@ -181,7 +182,7 @@ def delete(
     library keeps what was read, cached web pages included.
     """
     store = open_store()
-    run = Runs(store).find(reference)
+    run = actions.find(store, reference)
     actions.check_stopped(store, run.id)
     confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
     actions.delete_run(store, run.id)
@@ -204,7 +205,7 @@ def export(
     Question, answer, verdicts, sources with quotes, contradictions, plan, steps, decisions, cost.
     """
     store = open_store()
-    run = Runs(store).find(reference)
+    run = actions.find(store, reference)
     text = to_document(store, run, form)
     if output is None:
         sys.stdout.write(text)

@@ -311,12 +311,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             return
         run = self._preview.run
         work = partial(forget, self.deepthink.engine.store, run)
-        give_up = partial(in_background, self, work, self._tell_forgotten, group="forget")
+        abandon = partial(in_background, self, work, self._tell_forgotten, group="forget")
         detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
-        ConfirmScreen.ask(self, "Give this run up?", detail, "Give up", give_up)
+        ConfirmScreen.ask(self, "Abandon this run?", detail, "Abandon", abandon)
 
     def _tell_forgotten(self, _: None) -> None:
-        self.notify("The run is given up.")
+        self.notify("The run is abandoned.")
         self.action_refresh()
 
     def _remove_deleted(self, run_id: str, _: None) -> None:

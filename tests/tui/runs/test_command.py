@@ -186,6 +186,16 @@ def test_a_run_that_is_going_on_is_running_and_a_killed_one_unfinished(deepthink
     assert "running" not in deepthink("runs").out
 
 
+def test_the_last_run_is_the_newest_that_is_not_going_on(deepthink: Run) -> None:
+    stored.store_run(question="Who owned it?")
+    run_id = cut_off(question="Who owns it?")
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
+        for command in ("show", "export"):
+            assert "Who owned it?" in deepthink("runs", command, "last").out
+        assert f"Run {run_id} is still going on." in deepthink("runs", "show", run_id).out
+    assert "Who owns it?" in deepthink("runs", "show", "last").out, "it was cut off"
+
+
 def test_what_nobody_was_asked_is_exported_in_words(deepthink: Run) -> None:
     unasked = ev.Replied("approve", "What now?", "accept", "rule")
     stored.store_run([*stored.everything(), (3.5, unasked)])

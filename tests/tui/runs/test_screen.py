@@ -218,7 +218,7 @@ async def test_a_run_that_is_going_on_reads_as_running(app: DeepthinkApp) -> Non
             assert "running" in str(app.screen.query_one(RunList).get_row(run_id))
 
 
-async def test_unfinished_runs_are_shown_alone_and_given_up(app: DeepthinkApp) -> None:
+async def test_unfinished_runs_are_shown_alone_and_abandoned(app: DeepthinkApp) -> None:
     store = open_store()
     call = ev.ModelCalled("route", 50, 10, 5, 0.1)
     run_id = cut_off(events=[(0.5, call), (0.9, call)])
@@ -236,10 +236,10 @@ async def test_unfinished_runs_are_shown_alone_and_given_up(app: DeepthinkApp) -
             await until(pilot, lambda: "r resumes" not in text_of(app.screen, "#preview"))
             assert not checkpoints.exists(store, run)
             await pilot.press("down")
-    given_up = Runs(store).find(run_id)
-    assert (given_up.status, given_up.stopped_because) == ("cancelled", "given up")
-    assert (given_up.evaluated, given_up.generated) == (100, 10)
-    _, last = stored_events(store, given_up)[-1]
+    abandoned = Runs(store).find(run_id)
+    assert (abandoned.status, abandoned.stopped_because) == ("cancelled", "abandoned")
+    assert (abandoned.evaluated, abandoned.generated) == (100, 10)
+    _, last = stored_events(store, abandoned)[-1]
     assert isinstance(last, ev.RunFinished)
     assert last.seconds == 0.9
     assert Runs(store).find(failed).status == "failed"
