@@ -37,6 +37,13 @@ from tui.terminal import clean, console, counted, one_line, print_json, shell_wo
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
 _EXCERPT = 320  # characters of a passage
+_STAGES = {
+    "vector": "how near in meaning (cosine)",
+    "mmr": "the same, less what repeats other passages",
+    "keyword": "shared words (BM25)",
+    "fused": "these rankings joined, which sets the order",
+}
+"""The stages of a search, with what the score of each says."""
 _OPTIONAL = {"pages", "date", "by"}  # columns of documents
 
 _Collections = Annotated[
@@ -301,6 +308,10 @@ def _show_hits(hits: list[Hit]) -> None:
         facts = f"   {passage.collection} · {clean(passage.document)} · {scores}"
         out.print(Text(facts, style="dim"))
         out.print(Padding(Text(one_line(passage.text, _EXCERPT)), (0, 0, 0, 3), expand=False))
+    given = [stage for stage in _STAGES if any(stage in hit.scores for hit in hits)]
+    if given:
+        meanings = "; ".join(f"{stage}: {_STAGES[stage]}" for stage in given)
+        out.print(Text(f"Scores, higher is better – {meanings}.", style="dim"))
 
 
 @app.command("embed")

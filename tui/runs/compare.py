@@ -62,7 +62,7 @@ def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
         Section("Plan", plan, "" if plan else "Neither has a plan."),
         Section("Decisions", decisions, "" if decisions else "Neither took a decision."),
         _evidence(a.fold, b.fold),
-        Section("Cost", list(_cost(a, b))),
+        _cost(a, b),
     ]
 
 
@@ -137,8 +137,16 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
     return f"{number} {place(item)}"
 
 
-def _cost(a: ComparedRun, b: ComparedRun) -> Iterator[Row]:
+def _cost(a: ComparedRun, b: ComparedRun) -> Section:
     """What each took; the sign of what differs is B's amount over A's, if both have one."""
+    rows = list(_amounts(a, b))
+    divided = any(row.sign.startswith("×") for row in rows)
+    return Section(
+        "Cost", rows, "The number after × is how many times A’s amount B took." if divided else ""
+    )
+
+
+def _amounts(a: ComparedRun, b: ComparedRun) -> Iterator[Row]:
 
     def amounts(compared: ComparedRun) -> dict[str, float | None]:
         run, finished = compared.run, compared.fold.finished

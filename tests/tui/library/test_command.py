@@ -127,8 +127,11 @@ def test_search_shows_the_score_of_each_stage(strategy: str, library: Path, deep
     assert ran.code == 0
     assert ran.out.startswith("1. Fire")
     stages = {"vector": ["vector"], "keyword": ["keyword"], "hybrid": ["vector", "keyword", "fused"]}
+    *_, legend = ran.out.splitlines()
     for stage in stages[strategy]:
         assert f"{stage} " in ran.out
+        assert f"{stage}: " in legend
+    assert ("fused" in legend) == (strategy == "hybrid")
 
 
 def test_nothing_found_is_exit_3(library: Path, deepthink: Run) -> None:

@@ -98,6 +98,7 @@ def test_answers_and_cost(sections: dict[str, Section]) -> None:
     time, calls, *_ = sections["Cost"].rows
     assert time == Row(f"×{6.2 / 1.1:.3g}", "time: 1.1 s", "time: 6.2 s")
     assert calls == Row("=", "model calls: 2")
+    assert "how many times A’s amount B took" in sections["Cost"].words
 
 
 def test_long_questions_leave_room_for_the_answers() -> None:
