@@ -51,7 +51,62 @@ screen reader, a log or a slow connection; `deepthink runs show` shows a stored 
 *decide all* above the prompt, or find them in the palette.
 """
 
-
+_IN_ENGLISH: Final[Mapping[str, str]] = {
+    "cursor up": "Go up",
+    "cursor down": "Go down",
+    "cursor left": "Go left",
+    "cursor right": "Go right",
+    "up": "Go up",
+    "down": "Go down",
+    "first": "Go to the first",
+    "last": "Go to the last",
+    "page up": "Go up by a page",
+    "page down": "Go down by a page",
+    "page left": "Go left by a page",
+    "page right": "Go right by a page",
+    "cursor word left": "Go left by a word",
+    "cursor word right": "Go right by a word",
+    "cursor line start": "Go to the start of the line",
+    "cursor line end": "Go to the end of the line",
+    "cursor up select": "Select the line above",
+    "cursor down select": "Select the line below",
+    "cursor left select": "Select the character to the left",
+    "cursor right select": "Select the character to the right",
+    "cursor left word select": "Select the word to the left",
+    "cursor right word select": "Select the word to the right",
+    "cursor line start select": "Select to the start of the line",
+    "cursor line end select": "Select to the end of the line",
+    "move cursor left": "Go left",
+    "move cursor right or accept the completion suggestion": "Go right",
+    "move cursor left a word": "Go left by a word",
+    "move cursor right a word": "Go right by a word",
+    "move cursor left and select": "Select the character to the left",
+    "move cursor right and select": "Select the character to the right",
+    "move cursor left a word and select": "Select the word to the left",
+    "move cursor right a word and select": "Select the word to the right",
+    "go to start": "Go to the start of the line",
+    "go to end": "Go to the end of the line",
+    "select line": "Select the line",
+    "select line start": "Select to the start of the line",
+    "select line end": "Select to the end of the line",
+    "delete character left": "Delete the character to the left",
+    "delete character right": "Delete the character to the right",
+    "delete left to start of word": "Delete the word to the left",
+    "delete right to start of word": "Delete the word to the right",
+    "delete to line start": "Delete to the start of the line",
+    "delete to line end": "Delete to the end of the line",
+    "delete all to the left": "Delete to the start of the line",
+    "delete all to the right": "Delete to the end of the line",
+    "delete line": "Delete the line",
+    "cursor to parent": "Go to what it is in",
+    "cursor to next ancestor": "Go to what follows that which it is in",
+    "cursor to previous sibling": "Go to the one before, at the same level",
+    "cursor to next sibling": "Go to the next one at the same level",
+    "toggle": "Open or close",
+    "focus next": "Go to the next part of the screen",
+    "focus previous": "Go to the part before",
+}
+"""What Textual's own keys do, by its description of them; others read well as they are."""
 _KEY: Final = 14  # columns
 _Row = tuple[str, Content]  # keys, and what they do, with the name for remapping
 
@@ -79,7 +134,8 @@ class HelpScreen(ModalScreen[None]):
                 yield Markdown(_REMAP)
                 yield Markdown(_PLAIN)
                 for title, rows in self._others.items():
-                    yield Static(f"Elsewhere: {title}", classes="elsewhere", markup=False)
+                    where = "Not now" if title in self._groups else "Elsewhere"
+                    yield Static(f"{where}: {title}", classes="elsewhere", markup=False)
                     yield _keys(rows)
             yield KeyLine()
 
@@ -102,14 +158,15 @@ def _groups(screen: Screen[object]) -> tuple[dict[str, list[_Row]], dict[str, li
         if enabled and (action_id := binding.id or "") in ACTIONS_BY_ID:
             keys.setdefault(action_id, []).append(display(binding))
         elif enabled and binding.description and not binding.system:
-            textual_keys.setdefault(binding.description, []).append(display(binding))
+            text = binding.description.capitalize()
+            text = _IN_ENGLISH.get(text.lower(), text)
+            textual_keys.setdefault(text, []).append(display(binding))
     here: dict[str, list[_Row]] = {}
     for place in dict.fromkeys(ACTIONS_BY_ID[action_id].place for action_id in keys):
         here[_title(place)] = [_row(keys[one.id], one.id) for one in ACTIONS[place] if one.id in keys]
     if textual_keys:
         here["Moving about"] = [
-            (" ".join(displays[:2]), Content(f"{text.capitalize()}."))
-            for text, displays in textual_keys.items()
+            (" ".join(displays[:2]), Content(f"{text}.")) for text, displays in textual_keys.items()
         ]
     elsewhere: dict[str, list[_Row]] = {}
     for action in ACTIONS_BY_ID.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import partial
 
@@ -15,9 +16,10 @@ from models.protocols import ChatOptions
 from tests.tui.ask.test_screen import UNSUPPORTED, accept, answer_of, asking, begun, over, ready
 from tests.tui.conftest import QUESTION, Answering, Gate
 from tests.tui.seen import text_of, toasts
-from tests.tui.waiting import PATIENCE, until
+from tests.tui.waiting import PATIENCE, comes, until
 from traces.runs import Labels, Runs
 from tui.app.app import DeepthinkApp
+from tui.app.help import HelpScreen
 from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
@@ -296,3 +298,32 @@ async def test_leaving_the_app_interrupts_what_goes_on(app: DeepthinkApp, chat: 
         await pilot.press("ctrl+q")
     (left,) = resumable(open_store())
     assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)
+
+
+async def test_the_help_of_the_prompt_has_what_a_key_does_now(app: DeepthinkApp, chat: Answering) -> None:
+    async def helped() -> str:
+        screen.query_one(Prompt).focus()
+        await pilot.press("f1")
+        shown = await comes(pilot, HelpScreen)
+        text = "\n".join(str(part.render()) for part in shown.query("#pages > Static, #pages > .keys"))
+        await pilot.press("escape")
+        return text
+
+    gate = chat.during = Gate()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        now, _, later = (await helped()).partition("Not now: Asking")
+        assert re.search(r"\^k +Delete to the end of the line\.", now)
+        assert re.search(r"\^k +Start a new conversation\.", later)
+        assert "Select the word to the left." in now
+        prompt = screen.query_one(Prompt)
+        prompt.put("What then?")
+        prompt.move_cursor((0, 4))
+        await pilot.press("ctrl+k")
+        assert prompt.text == "What"
+        prompt.clear_away()
+        gate.open()
+        await over(pilot, screen)
+        now = (await helped()).partition("Elsewhere")[0]
+        assert re.search(r"\^k +Start a new conversation\.", now)
+        assert "Delete to the end of the line" not in now
