@@ -25,7 +25,7 @@ def train_policy(
         typer.Option(
             "--method", help="forest (seconds), or an encoder that also reads the text of a state."
         ),
-    ] = "reward",
+    ] = course.DEFAULT,
     base: Annotated[
         str,
         typer.Option("--base", metavar="MODEL", help="The model to adapt: a catalogue name or a folder."),

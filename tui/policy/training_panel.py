@@ -43,12 +43,12 @@ _METHODS: Final[dict[Chosen, tuple[str, str, str]]] = {
     "forest": (
         "a forest on the numbers of a state",
         "a few minutes",
-        "Quick, needs no base model, and is the floor that nothing may fall below.",
+        "The usual one: quick, needs no base model; a few decisions of yours correct the one in the box.",
     ),
     "reward": (
         "MiniLM reads the state, learns by pairs",
         "half an hour",
-        "The usual one: reads text and numbers, learned from pairs of a better and a worse action. "
+        "Reads text and numbers, learned from pairs of a better and a worse action. "
         "Needs the embedder’s weights.",
     ),
     "planner": (
@@ -146,7 +146,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             Content.assemble(
                 (deepthink(self).key_for("policy.train"), "bold $accent"),
                 f" trains {request.method} on {one_line(learned_from(request), 60)}.",
-                (" Only what the gate passes becomes active.", QUIET),
+                (" It becomes active only if it passes the gate, a test on held-out questions.", QUIET),
             ),
         ]
         if not self._stores:
@@ -200,10 +200,14 @@ def _data_summary(counts: Counts, *, forest: bool) -> Content:
     from policy.training.material import NEEDED
 
     decisions, fitting = sum(counts.sources.values()), usable(counts)
-    lines, missing = [], NEEDED["forest" if forest else "encoder"] - fitting
+    kind = "forest" if forest else "encoder"
+    lines, missing = [], NEEDED[kind] - fitting
     if fitting and missing > 0:
         runs = counted(-(-missing * counts.runs // decisions), "run")
-        lines.append(f"{missing:,} more decisions are needed: about {runs} like those so far.")
+        lines.append(
+            f"{kind.capitalize()}: {fitting:,} of about {NEEDED[kind]:,} decisions. "
+            f"{missing:,} more are needed: about {runs} like those so far."
+        )
     if older := decisions - fitting:
         lines.append(f"{counted(older, 'decision')} of an older encoding cannot be learnt from.")
     if not counts.origins:

@@ -21,6 +21,7 @@ from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.learn.screen import LearnScreen
+from tui.policy.actions import enough
 from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, TrainingPanel
 
 
@@ -42,8 +43,10 @@ async def choosing(pilot: Pilot[Any]) -> LearnScreen:
 
 
 async def begun(pilot: Pilot[Any]) -> tuple[LearnScreen, TrainingPanel]:
-    """The screen, with a training that tells something, or has ended."""
+    """The screen, with the training of an encoder that tells something, or has ended."""
     screen = await choosing(pilot)
+    await pilot.press("down")
+    await until(pilot, lambda: screen.query_one(TrainingChoice).request.method == "reward")
     await pilot.press("t")
     panel = screen.query_one(TrainingPanel)
     await until(pilot, lambda: panel.job is not None and (panel.fold.trained or not panel.running))
@@ -62,17 +65,21 @@ async def test_method_and_source_are_chosen_by_key(
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
-        assert choice.request.method == "reward", "the usual one"
+        assert choice.request.method == "forest", "which a user can train first"
+        assert "The usual one" in text_of(screen, "#means")
+        await pilot.press("down")
+        await until(pilot, lambda: choice.request.method == "reward")
+        assert "The usual one" not in text_of(screen, "#means")
         await pilot.press("up")
         await until(pilot, lambda: choice.request.method == "forest")
-        assert "floor" in text_of(screen, "#means")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
         assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
         few = replace(some(), runs=4, sources={"rules": 12}, versions={STATE_VERSION: 12})
         choice.show([hotpot, musique], few)
-        assert "8 more decisions are needed" in text_of(screen, "#until"), "a forest needs few"
+        assert "Forest: 12 of about 20 decisions. 8 more are needed" in text_of(screen, "#until")
+        assert "12 of at least 20" in enough(12), "the header counts to the same number"
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (hotpot,))
         assert "t trains forest on hotpotqa" in text_of(screen, "#means")
@@ -199,9 +206,6 @@ async def test_a_stopped_forest_is_said_to_start_again(
     Trainer(learning(until=5), holds=True).take_place(monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
-        choice = screen.query_one(TrainingChoice)
-        await pilot.press("up")
-        await until(pilot, lambda: choice.request.method == "forest")
         await pilot.press("t")
         panel = screen.query_one(TrainingPanel)
         await until(pilot, lambda: panel.fold.trained is not None)
