@@ -383,11 +383,11 @@ _TIMED = 100  # timed decisions at most
 _SECONDS = 10.0  # time limit for timing them
 
 STATED: Final = (
-    f"On at least {QUESTIONS} held-out questions, and with a known outcome for at least {KNOWN:.0%} of "
-    "them: the 95% interval of the utility gained over the default schedule lies above 0, and "
-    f"{UNSEEN} more of them, lost entirely, would leave a gain; that of the utility gained over the active "
-    f"policy lies above {-LOSS:g}; the calibration error is at most {ERROR:g}; a decision takes less than "
-    f"{MILLISECONDS:g} ms."
+    f"The outcome is known for at least {QUESTIONS} held-out questions, and for at least {KNOWN:.0%} of "
+    "them. The 95% interval of the utility over the default schedule lies above 0, and a gain would be "
+    f"left if {UNSEEN} more question went completely wrong. The 95% interval of the utility over the "
+    f"active policy lies above {-LOSS:g}. The calibration error is at most {ERROR:g}. A decision "
+    f"takes less than {MILLISECONDS:g} ms."
 )
 """The rule in words. Utility is quality less the cost of the steps."""
 
@@ -475,28 +475,28 @@ def judge(measured: Measured) -> Gate:
     conditions = [
         (
             known >= QUESTIONS,
-            f"the outcome of {known} held-out questions is known, and {QUESTIONS} are needed",
+            f"the outcome is known for {known} held-out questions, and at least {QUESTIONS} are needed",
         ),
         (
             known >= KNOWN * measured.questions,
             f"what it does was tried in only {known} of {measured.questions} held-out questions; "
             "`deepthink collect` tries everything",
         ),
-        (gain.low > 0, f"its {GAIN}, {gain}, is not above 0 for sure"),
+        (gain.low > 0, f"its {GAIN}, {gain}, is not surely above 0"),
         (
             not gain.low > 0 or gain.estimate * known > UNSEEN,  # only a sure gain can be gone
-            f"its {GAIN}, {gain}, would be gone with {UNSEEN} more question "
-            f"lost entirely, which {known} questions need not show",
+            f"its {GAIN}, {gain}, would be gone if {UNSEEN} more question "
+            f"went completely wrong, and {known} questions are too few to rule that out",
         ),
         (
             measured.over_active is None or measured.over_active.low > -LOSS,
-            f"its utility over the active policy {measured.active}, {measured.over_active}, is not above "
-            f"{-LOSS:g} for sure",
+            f"its utility over the active policy {measured.active}, {measured.over_active}, is not "
+            f"surely above {-LOSS:g}",
         ),
-        (measured.error <= ERROR, f"its calibration error {error}, and {ERROR:g} is the most"),
+        (measured.error <= ERROR, f"its calibration error {error}, and may be at most {ERROR:g}"),
         (
             measured.milliseconds < MILLISECONDS,
-            f"a decision takes {measured.milliseconds:.0f} ms, and the limit is {MILLISECONDS:g} ms",
+            f"a decision takes {measured.milliseconds:.0f} ms, and may take {MILLISECONDS:g} ms",
         ),
     ]
     failures = [words for holds, words in conditions if not holds]

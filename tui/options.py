@@ -94,7 +94,9 @@ def confirm(question: str, yes: bool) -> None:
     from tui.terminal import clean
 
     if not sys.stdin.isatty():
-        raise WrongUsage(f"Nobody can be asked here: {clean(question)}", "Add --yes.")
+        raise WrongUsage(
+            f"This has to be confirmed, but the input is not a terminal: {clean(question)}", "Add --yes."
+        )
     typer.confirm(clean(question), abort=True)
 
 

@@ -51,7 +51,9 @@ class Rules:
         if open_count:
             reason = f"{open_count} of the plan's steps {'is' if open_count == 1 else 'are'} open"
         elif missing:
-            reason = f"the plan is done; {missing} of {len(state.findings)} steps have no sure finding"
+            steps = len(state.findings)
+            which = "its only step" if steps == 1 else f"{missing} of its {steps} steps"
+            reason = f"the plan is done, but {which} found nothing certain"
         action = wanted if wanted in valid else valid[0]
         reason = reason if action == wanted else f"{wanted} is not possible here"
         latency = (time.perf_counter() - began) * 1000

@@ -516,7 +516,9 @@ def _stays(state: RunState, claims: Sequence[Claim]) -> bool:
 
 
 def _as_before(deps: Deps) -> dict[str, Any]:
-    deps.session.emit(Warned("Rewritten, it would say less that is supported: the answer stays as it was."))
+    deps.session.emit(
+        Warned("The rewritten answer would be less well supported, so the earlier one is kept.")
+    )
     return {"status": "answered"}
 
 

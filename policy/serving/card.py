@@ -59,7 +59,10 @@ def sections(manifest: Manifest, made: str) -> tuple[tuple[str, Facts], ...]:
         ("decisions", f"{data.decisions:,}{_count_list(data.sources)}"),
         ("data", f"sha256 {data.sha256}"),
         ("margin", f"{manifest.rule.margin:g}, temperature {manifest.rule.temperature:g}"),
-        ("reads", f"states of version {manifest.state_version}, {len(manifest.features)} numbers of each"),
+        (
+            "reads",
+            f"{len(manifest.features)} numbers of a run’s state (state version {manifest.state_version})",
+        ),
     )
     titled: list[tuple[str, Facts]] = [
         ("Made from", origin),

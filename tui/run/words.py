@@ -37,7 +37,7 @@ ENDINGS: Final = {
     "interrupted": "interrupted",
     "cancelled": "cancelled",
     "failed": "failed",
-    "unfinished": "without an end: still going on, or killed",
+    "unfinished": "unfinished (still going on, or killed)",
 }
 """How a run ended (`tui.run.fold.RunFold.shown_status`), in words; see `ending`."""
 UNSURE: Final = "no short answer is certain"

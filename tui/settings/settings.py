@@ -39,8 +39,8 @@ class AppSettings(BaseModel):
     theme: Literal["dark", "light", "contrast", "ansi"] = Field(default="dark", title="Colours")
     """The app's colours: dark, light, contrast (high), or ansi (the terminal's own)."""
 
-    reduced_motion: bool = Field(default=False, title="Hold still")
-    """The app holds still: no animation, no smooth scrolling, no blinking cursor."""
+    reduced_motion: bool = Field(default=False, title="Reduce motion")
+    """No animation, no smooth scrolling, no blinking cursor."""
 
     keys: str = Field(default="", title="Keys of your own")
     """Remapped keys of the app, like "run.pause=f11, app.runs=alt+r"; the app's help names the actions."""

@@ -176,7 +176,7 @@ def test_a_run_of_the_loop_is_an_answer(filled: Store) -> None:
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (1, 0)
     assert (answered.cost.steps, answered.cost.calls) == (2, 3)
-    assert answered.stopped == "rules: the plan is done; 1 of 2 steps have no sure finding"
+    assert answered.stopped == "rules: the plan is done, but 1 of its 2 steps found nothing certain"
     assert answered.recalled is not None
     assert set(CASE.gold) <= set(answered.recalled)
     assert answered.noted == (Place("annual-report"),)

@@ -58,7 +58,7 @@ def test_what_fulfils_everything_passes_and_says_by_how_much() -> None:
     [
         (
             {"questions": 39, "known": 39},
-            "The outcome of 39 held-out questions is known, and 40 are needed.",
+            "The outcome is known for 39 held-out questions, and at least 40 are needed.",
         ),
         ({"questions": 400}, "What it does was tried in only 290 of 400 held-out questions"),
         (
@@ -68,11 +68,11 @@ def test_what_fulfils_everything_passes_and_says_by_how_much() -> None:
         ({"gain": NOTHING}, "over the default schedule"),
         (
             {"gain": Interval(0.003, 0.001, 0.005)},
-            "over the default schedule, +0.003 [+0.001, +0.005], would be gone with 1 more question",
+            "over the default schedule, +0.003 [+0.001, +0.005], would be gone if 1 more question",
         ),
         ({"over_active": Interval(0.0, -0.01, 0.01)}, "over the active policy box-1"),
         ({"over_active": NOTHING}, "over the active policy box-1"),
-        ({"error": 0.11}, "Its calibration error is 0.110, and 0.1 is the most."),
+        ({"error": 0.11}, "Its calibration error is 0.110, and may be at most 0.1."),
         ({"error": math.nan}, "Its calibration error is not known"),
         ({"milliseconds": 60.0}, "A decision takes 60 ms"),
         ({"milliseconds": math.nan}, "A decision takes nan ms"),
@@ -88,7 +88,7 @@ def test_each_condition_alone_breaks_it_and_is_named(changes: dict[str, Any], sa
 def test_without_a_sure_gain_none_is_said_to_be_gone() -> None:
     reason = judge(replace(GOOD, gain=Interval(-0.030, -0.106, 0.017))).reason
     assert (
-        reason == "Its utility over the default schedule, -0.030 [-0.106, +0.017], is not above 0 for sure."
+        reason == "Its utility over the default schedule, -0.030 [-0.106, +0.017], is not surely above 0."
     )
 
 

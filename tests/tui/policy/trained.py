@@ -42,8 +42,8 @@ PASSED = Gate(
 )
 FAILED = Gate(
     passed=False,
-    reason="Its utility over the default schedule, +0.004 [-0.009, +0.017], is not above 0 for sure; its "
-    "calibration error is 0.141, and 0.1 is the most.",
+    reason="Its utility over the default schedule, +0.004 [-0.009, +0.017], is not surely above 0; its "
+    "calibration error is 0.141, and may be at most 0.1.",
     rule="It gains.",
     measures={**PASSED.measures, GAIN: [0.0041, -0.0092, 0.0171], "calibration error": 0.1411},
 )
