@@ -378,7 +378,8 @@ def _left_out(
     """Answers to the look-ups that the draft leaves out, where the reader takes them for answers.
 
     Asked for several things at once, a small model answers the first. The draft's passages are asked
-    first, since the model has just read them; then those of the look-up's own step.
+    first, since the model has just read them; then those of the look-up's own step. Where the model says
+    nothing, what the step found is the answer.
     """
     for note in left_out(deps.reader, notes, state["plan"], draft):
         question = note["question"]
@@ -389,6 +390,7 @@ def _left_out(
                 text = _read(question, own, "brief", deps, _hide)
         except BudgetExhausted:
             return
+        text = text or (from_findings([note], state["evidence"]) if note["found"] else "")
         claims = citations.claims(text, state["evidence"])
         if _adds(deps.reader, claims, draft) and (
             not readable(question) or is_answer(deps.reader, [question], claims, state["evidence"])

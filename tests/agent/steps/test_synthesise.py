@@ -288,6 +288,15 @@ def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
     assert draft == "Tolvang does [1]. It burned [2]."
 
 
+def test_what_the_step_found_is_added_where_the_model_says_nothing_of_it(make: Make) -> None:
+    plan = [step(note["question"]) for note in _NOTES]
+    replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND]
+    deps = make(replies, taught=True, reader=_JUDGING)
+    held = [Evidence({**item, "step": 1}) for item in _DOUBTFUL]
+    draft = _draft(deps, evidence=held, plan=plan, route="deep")["draft"]
+    assert draft == "Tolvang does [1]. It burned in Brevnes [2]."
+
+
 def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) -> None:
     plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", "It burned."]
