@@ -274,7 +274,9 @@ class Offers(RowList):
     """Rows under an answer, hidden without any; the cursor starts on the first with the focus."""
 
     DEFAULT_CSS = """
-    Offers { height: auto; border: none; background: transparent; padding: 1 0 1 2; }
+    /* As high as its rows, so it never scrolls. A scrollbar, shown while the height is still that of
+       another width, would stay: it takes cells from a row that just fits, which then wraps. */
+    Offers { height: auto; overflow-y: hidden; border: none; background: transparent; padding: 1 0 1 2; }
     Offers:focus { border: none; }
     Offers > .option-list--option-highlighted { background: transparent; text-style: none; }
     Offers:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
