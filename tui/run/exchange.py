@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from markdown_it import MarkdownIt
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -246,11 +245,7 @@ _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 class Sources(Offers):
     """The passages that the answer cites, with the sentence that supports it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in bindings("answer")
-        if isinstance(binding, Binding) and not binding.action.startswith("citation")
-    ]
+    BINDINGS = bindings("answer")
     HELP = """\
 ### The sources
 
@@ -258,6 +253,12 @@ Each passage that the answer cites: its number, its place, and the sentence that
 best. **Enter** opens it in its document, **o** opens the original, the file or the page itself. The keys of
 the answer that rate, correct, copy and export it are the same here.
 """
+
+    def action_citation(self, by: int) -> None:
+        if by > 0:
+            self.action_cursor_down()
+        else:
+            self.action_cursor_up()
 
     def action_open(self) -> None:
         self.action_select()
