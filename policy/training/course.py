@@ -57,8 +57,8 @@ from traces.paths import data_dir, existing_path
 _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn numpy".split()
 
 
-DEFAULT: Final[Method] = "forest"
-"""What a user can train first: a few decisions of one's own are enough (`NEEDED`)."""
+DEFAULT: Final[Method] = "reward"
+"""The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""
 
 Activation = Literal["gate", "never", "force"]
 

@@ -43,13 +43,13 @@ _METHODS: Final[dict[Chosen, tuple[str, str, str]]] = {
     "forest": (
         "a forest on the numbers of a state",
         "a few minutes",
-        "The usual one: quick, needs no base model; a few decisions of yours correct the one in the box.",
+        "To begin with: quick, needs no base model; a few decisions of yours correct the one in the box.",
     ),
     "reward": (
         "MiniLM reads the state, learns by pairs",
         "half an hour",
-        "Reads text and numbers, learned from pairs of a better and a worse action. "
-        "Needs the embedder’s weights.",
+        "The usual one once there are enough decisions: reads text and numbers, learned from pairs of a "
+        "better and a worse action. Needs the embedder’s weights.",
     ),
     "planner": (
         "the planner, from plans you corrected",
@@ -92,10 +92,8 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         yield Static(id="until")
 
     def on_mount(self) -> None:
-        from policy.training.course import DEFAULT
-
         lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
-        self.query_one(MethodList).show(lines, DEFAULT)
+        self.query_one(MethodList).show(lines, "forest")
 
     def show(self, stores: Sequence[Path], counts: Counts) -> None:
         """Draw the sources to learn from: the user's own decisions, and collected stores."""

@@ -66,10 +66,9 @@ async def test_method_and_source_are_chosen_by_key(
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
         assert choice.request.method == "forest", "which a user can train first"
-        assert "The usual one" in text_of(screen, "#means")
+        assert "To begin with" in text_of(screen, "#means")
         await pilot.press("down")
         await until(pilot, lambda: choice.request.method == "reward")
-        assert "The usual one" not in text_of(screen, "#means")
         await pilot.press("up")
         await until(pilot, lambda: choice.request.method == "forest")
         await pilot.press("enter")
