@@ -160,7 +160,7 @@ def named_cell(text: str, item: Evidence) -> NamedCell | None:
     cells = [
         (column, value)
         for column, value in row.cells
-        if _name(column) - label and _name(column) <= text_terms
+        if (name := _name(column)) - label and name <= text_terms
     ]
     if len(cells) != 1:
         return None

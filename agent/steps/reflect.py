@@ -169,9 +169,9 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     one mentioned. The note of a further try takes the place of the step's earlier one.
     """
     question = current_step(state)["question"]
-    evidence, proposals = _proposed(state)
+    evidence, proposals = proposed(state)
     spans = {number: proposal for number, _, proposal in proposals}
-    best = best_span(state)
+    best = best_span(state, proposals)
     reader_alone = _reader_alone(state, deps)
     finding = _NOTHING
     if evidence and reader_alone:
@@ -227,7 +227,7 @@ def as_note(state: RunState, question: str, finding: Finding) -> Note:
     )
 
 
-def _proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, list[AnswerSpan]]]]:
+def proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, list[AnswerSpan]]]]:
     """The step's evidence, and of each its number, its score and what the reader proposes in it."""
     candidates = {candidate["passage_id"]: candidate for candidate in state["candidates"]}
     evidence = [item for item in state["evidence"] if item["passage_id"] in candidates]
@@ -235,10 +235,12 @@ def _proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, l
     return evidence, [(number, c["score"], c.get("spans", [])) for number, c in numbered]
 
 
-def best_span(state: RunState) -> tuple[int, AnswerSpan] | None:
-    """The likeliest span in the step's evidence, without what later versions replace; its passage first."""
+def best_span(
+    state: RunState, proposals: Sequence[tuple[int, float, list[AnswerSpan]]]
+) -> tuple[int, AnswerSpan] | None:
+    """The likeliest span that is proposed, without what later versions replace; its passage first."""
     numbers = {item["number"] for item in current(state)}
-    return likeliest(proposal for proposal in _proposed(state)[1] if proposal[0] in numbers)
+    return likeliest(proposal for proposal in proposals if proposal[0] in numbers)
 
 
 def _reader_alone(state: RunState, deps: Deps) -> bool:

@@ -37,7 +37,7 @@ from agent.steps.answering import (
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, best_span, current, of_span
+from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, best_span, current, of_span, proposed
 from agent.support import share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -390,7 +390,7 @@ def _left_out(
                 text = _read(question, own, "brief", deps, _hide)
         except BudgetExhausted:
             return
-        text = text or (from_findings([note], state["evidence"]) if note["found"] else "")
+        text = text or from_findings([note], state["evidence"])
         claims = citations.claims(text, state["evidence"])
         if _adds(deps.reader, claims, draft) and (
             not readable(question) or is_answer(deps.reader, [question], claims, state["evidence"])
@@ -419,7 +419,7 @@ def _read(
 
 def _proposal(state: RunState, length: Length = "normal") -> str:
     """What the reader proposes in the evidence, if it is likely; else ""."""
-    best = best_span(state) if readable(state["question"]) else None
+    best = best_span(state, proposed(state)[1]) if readable(state["question"]) else None
     if best is None or best[1]["probability"] < LIKELY:
         return ""
     note = as_note(state, state["question"], of_span(*best))

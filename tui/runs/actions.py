@@ -40,9 +40,8 @@ def find(store: Store, reference: str) -> Run:
     Raises `UnknownRun`.
     """
     runs = Runs(store)
-    stopped = (
-        (run for run in runs.recent() if not is_going_on(store, run)) if reference == "last" else iter(())
-    )
+    recent = runs.recent() if reference == "last" else []
+    stopped = (run for run in recent if not is_going_on(store, run))
     return next(stopped, None) or runs.find(reference)
 
 

@@ -124,12 +124,18 @@ async def test_a_turn_that_does_not_fit_is_shown_from_its_question(app: Deepthin
         assert conversation.region.contains_region(exchange.query_one(".question").region)
 
 
-async def test_a_question_is_answered_and_each_citation_opens_its_passage(
-    app: DeepthinkApp, library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    originals: list[str] = []
-    monkeypatch.setattr(app, "open_url", originals.append)
+@pytest.fixture
+def originals(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses of the files that the app opens, on a machine that has a screen."""
+    opened: list[str] = []
+    monkeypatch.setattr(app, "open_url", opened.append)
     monkeypatch.setenv("DISPLAY", ":0")
+    return opened
+
+
+async def test_a_question_is_answered_and_each_citation_opens_its_passage(
+    app: DeepthinkApp, library: Path, originals: list[str]
+) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         exchange = screen.query_one(Exchange)
@@ -157,11 +163,8 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
 
 
 async def test_the_keys_of_an_answer_are_those_of_its_sources(
-    app: DeepthinkApp, library: Path, monkeypatch: pytest.MonkeyPatch
+    app: DeepthinkApp, library: Path, originals: list[str]
 ) -> None:
-    originals: list[str] = []
-    monkeypatch.setattr(app, "open_url", originals.append)
-    monkeypatch.setenv("DISPLAY", ":0")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         exchange = screen.query_one(Exchange)
