@@ -121,7 +121,8 @@ async def test_a_turn_that_does_not_fit_is_shown_from_its_question(app: Deepthin
         exchange, conversation = screen.query_one(Exchange), screen.query_one(Conversation)
         await until(pilot, lambda: exchange.query_one(Sources).option_count)
         await until(pilot, lambda: exchange.region.height > conversation.size.height)
-        assert conversation.region.contains_region(exchange.query_one(".question").region)
+        question = exchange.query_one(".question")
+        await until(pilot, lambda: conversation.region.contains_region(question.region))
 
 
 @pytest.fixture
