@@ -122,7 +122,7 @@ _ALL = (
     Action("find.close", "escape", "close", "Close", "Close the line for words to find."),
     Action("answer.next", "right", "citation(1)", "Next citation", "Go to the next citation."),
     _hidden("answer.previous", "left", "citation(-1)", "Previous citation", "Go back one."),
-    Action("answer.open", "enter", "open", "Open passage", "Open the cited passage in its document."),
+    Action("answer.open", "enter", "open", "Open", "Open the cited passage in its document."),
     _hidden("answer.original", "o", "original", "Original", "Open the file or page that is cited."),
     *_ratings("answer", "screen.rate"),
     _hidden("answer.plan", "l", "screen.plan", "Look-ups", "Say what should have been looked up."),

@@ -429,10 +429,10 @@ Every `[n]` of the answer opens its passage.
         else:
             self.call_later(self._session_loaded, SessionLoaded("", ()))
 
-    def _blocked_by_run(self) -> bool:
-        """Whether a run is in progress, so that the session cannot change; warn if so."""
+    def _blocked_by_run(self, action: str = "change the session") -> bool:
+        """Whether a run is in progress, so that the ``action`` is not possible; warn if so."""
         if self.live is not None:
-            self.notify("A run is in progress; change the session when it has ended.", severity="warning")
+            self.notify(f"A run is in progress; {action} when it has ended.", severity="warning")
         return self.live is not None
 
     def action_new_session(self) -> None:
@@ -479,8 +479,7 @@ Every `[n]` of the answer opens its passage.
 
     async def _resume_ready(self, ready: tuple[SessionLoaded, RunFold, str, bool]) -> None:
         before, fold, model, web = ready
-        if self.live is not None:
-            self.notify("A run is in progress; resume the other when it has ended.", severity="warning")
+        if self._blocked_by_run("resume the other"):
             return
         if before.session != self.session:
             await self.open_session(before)
@@ -522,30 +521,38 @@ Every `[n]` of the answer opens its passage.
         self.focus_input()
 
     def action_copy(self, sources: bool = False) -> None:
-        turns = [turn for turn in self.query_one(Conversation).turns if turn.answer]
-        if not turns:
-            self.notify("There is no answer yet.")
+        turn = self._turn
+        if turn is None or not turn.answer:
+            goes_on = turn is None or (turn is self.exchange and self.live is not None)
+            self.notify("There is no answer yet." if goes_on else "This question has no answer.")
             return
-        turn = next((turn for turn in turns if turn.has_focus_within), turns[-1])
         self.app.copy_to_clipboard(turn.with_sources if sources else turn.answer)
         self.notify("Copied with its sources." if sources else "Answer copied.")
 
     def action_retry(self) -> None:
         exchange = self.query_one(Conversation).latest
-        if exchange is not None and self.live is None:
+        if exchange is not None and not self._blocked_by_run("ask again"):
             self.put_question(self._question_text or exchange.question)
 
     @property
+    def _turn(self) -> Exchange | None:
+        """The turn that has the focus, else the last one, if there is one."""
+        conversation = self.query_one(Conversation)
+        return next((turn for turn in conversation.turns if turn.has_focus_within), conversation.latest)
+
     def _ended_fold(self) -> RunFold | None:
-        """The run of the turn that has the focus, else the last one; None if it has not ended."""
-        turns = self.query_one(Conversation).turns
-        fold = next((turn.fold for turn in turns if turn.has_focus_within), self.fold)
-        return fold if fold is not None and fold.over and fold.run_id else None
+        """The run of the turn that has the focus, else of the last one; None, and a word, if it goes on."""
+        fold = self._turn.fold if self._turn else None
+        if fold is not None and fold.over and fold.run_id:
+            return fold
+        goes_on = self._turn is self.exchange and self.live is not None
+        self.notify("Its run is still going on." if goes_on else "Nothing is stored of this question.")
+        return None
 
     def action_rate(self, rating: Rating) -> None:
         from tui.runs.actions import rate
 
-        if (fold := self._ended_fold) is not None:
+        if (fold := self._ended_fold()) is not None:
             new_rating = None if fold.rating == rating else rating
             fold.rating = new_rating or ""
             work = partial(rate, self.deepthink.engine.store, fold.run_id, new_rating)
@@ -558,13 +565,13 @@ Every `[n]` of the answer opens its passage.
         self.notify(f"Rated as {rating}." if rating else "Rating removed.")
 
     def action_plan(self) -> None:
-        if (fold := self._ended_fold) is not None:
+        if (fold := self._ended_fold()) is not None:
             from tui.runs.windows import PlanScreen
 
             self.app.push_screen(PlanScreen(fold.run_id, fold.question))
 
     def action_export(self) -> None:
-        if (fold := self._ended_fold) is not None:
+        if (fold := self._ended_fold()) is not None:
             from tui.runs.windows import ExportScreen
 
             self.app.push_screen(ExportScreen(fold.run_id, fold.question))
@@ -681,8 +688,6 @@ Every `[n]` of the answer opens its passage.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _WHILE_IT_RUNS:
             return self.live is not None
-        if action in {"new_session", "retry"}:
-            return self.live is None
         if action == "older":
             return self.is_mounted and self.query_one(Conversation).has_earlier
         return True

@@ -33,13 +33,34 @@ _TEXT_LENGTH = 160
 Way = Literal["edit", "everywhere", "search"]
 
 
-class WaysOn(Offers):
+class UnderAnswer(Offers):
+    """Rows under an answer, on which the keys of the answer work too."""
+
+    BINDINGS = bindings("answer")
+
+    def action_citation(self, by: int) -> None:
+        if by > 0:
+            self.action_cursor_down()
+        else:
+            self.action_cursor_up()
+
+    def action_open(self) -> None:
+        self.action_select()
+
+    def action_original(self) -> None:
+        """Open the original of what is under the cursor."""
+        raise NotImplementedError
+
+
+class WaysOn(UnderAnswer):
     """What to do after a run: passages to open, questions to ask, other places to search."""
 
     HELP = """\
 ### What next
 
-The nearest passages, and other ways to search. **Enter** opens a passage, or does what the row says.
+The nearest passages, and other ways to search. **Enter** opens a passage, or does what the row says;
+**o** opens the original of a passage. The keys of the answer that rate, correct, copy and export it are the
+same here.
 """
 
     @dataclass
@@ -55,13 +76,24 @@ The nearest passages, and other ways to search. **Enter** opens a passage, or do
     def __init__(self) -> None:
         super().__init__()
         self._acts: list[Callable[[], object]] = []  # what each row does
+        self._passages: list[int] = []  # the ids of those in the first rows
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "citation"  # no row is one
+
+    def action_original(self) -> None:
+        if self.highlighted is None or self.highlighted >= len(self._passages):
+            self.notify("There is no passage under the cursor.", severity="warning")
+        else:
+            open_original(self, self._passages[self.highlighted])
 
     def show(self, fold: RunFold, only: Sequence[str]) -> None:
         """Show what to do after a run that searched ``only`` these collections; all if there are none."""
         rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
-        question = fold.question
+        question, self._passages = fold.question, []
         if fold.status in {"not_found", "stopped"}:
             for hit in fold.nearest():
+                self._passages.append(hit["passage_id"])
                 text = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
             ways: dict[Way, str] = {
@@ -242,10 +274,9 @@ behind it in its document, with the supporting sentence marked. A mouse click on
 _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 
 
-class Sources(Offers):
+class Sources(UnderAnswer):
     """The passages that the answer cites, with the sentence that supports it."""
 
-    BINDINGS = bindings("answer")
     HELP = """\
 ### The sources
 
@@ -254,17 +285,7 @@ best. **Enter** opens it in its document, **o** opens the original, the file or 
 the answer that rate, correct, copy and export it are the same here.
 """
 
-    def action_citation(self, by: int) -> None:
-        if by > 0:
-            self.action_cursor_down()
-        else:
-            self.action_cursor_up()
-
-    def action_open(self) -> None:
-        self.action_select()
-
     def action_original(self) -> None:
-        """Open the original of the source under the cursor."""
         if self.highlighted_option is not None:
             self.post_message(Answer.Opened(int(self.highlighted_option.id or 0), original=True))
 

@@ -172,7 +172,7 @@ async def test_the_keys_of_an_answer_are_those_of_its_sources(
         await until(pilot, lambda: exchange.query_one(Answer).citations)
         await pilot.press("ctrl+y", "tab")
         await until(pilot, lambda: isinstance(app.focused, Sources))
-        await until(pilot, lambda: {"Open passage", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
+        await until(pilot, lambda: {"Open", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
         await pilot.press("g")
         await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
         await pilot.press("c", "o")
@@ -238,6 +238,72 @@ async def test_what_is_not_found_shows_what_came_nearest(app: DeepthinkApp, chat
         await comes(pilot, PassageScreen)
         await pilot.press("escape", "up", "enter")
         await searched(pilot)
+
+
+async def test_the_keys_of_an_answer_work_on_what_is_offered_after_it(
+    app: DeepthinkApp, chat: Answering, originals: list[str]
+) -> None:
+    chat.finds = False
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count > 2)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: ways.has_focus)
+        await until(pilot, lambda: {"Good", "Copy", "Export"} <= shown_keys(app))
+        assert "Next citation" not in shown_keys(app)
+        await pilot.press("w")
+        await until(pilot, lambda: "· rated wrong" in text_of(screen, ".state"))
+        await pilot.press("c")
+        assert app.clipboard == screen.query_one(Exchange).answer
+        await pilot.press("o")
+        await until(pilot, lambda: originals)
+        await pilot.press("up", "o")
+        assert toasts(app)[-1] == "There is no passage under the cursor."
+        await pilot.press("x")
+        await comes(pilot, ExportScreen)
+        await pilot.press("escape", "h")
+        prompt = screen.query_one(Prompt)
+        await until(pilot, lambda: prompt.text == "h")
+
+
+async def test_a_turn_without_an_answer_has_none_to_copy(app: DeepthinkApp, chat: Answering) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        gate = chat.during = Gate()
+        await begun(pilot, "Who owns the moon?")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("ctrl+s")
+        assert toasts(app)[-1] == "There is no answer yet."
+        await pilot.press("escape")
+        await over(pilot, screen)
+        await pilot.press("ctrl+s")
+        assert toasts(app)[-1] == "This question has no answer."
+        screen.query(Answer).last().focus()
+        await pilot.press("c")
+        assert toasts(app)[-1] == "This question has no answer."
+        assert not app.clipboard
+        screen.query(Answer).first().focus()
+        await pilot.press("c")
+        assert app.clipboard.startswith(screen.query(Exchange).first().answer)
+
+
+async def test_a_key_that_is_not_for_during_a_run_changes_no_text(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    gate = chat.during = Gate()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await until(pilot, gate.reached.is_set)
+        prompt = screen.query_one(Prompt)
+        await pilot.press(*"next", "home", "ctrl+k")
+        assert toasts(app)[-1] == "A run is in progress; change the session when it has ended."
+        await pilot.press("ctrl+e")
+        assert toasts(app)[-1] == "A run is in progress; ask again when it has ended."
+        assert (prompt.text, prompt.cursor_location) == ("next", (0, 0))
+        gate.open()
+        await accept(pilot, screen)
+        await over(pilot, screen)
 
 
 async def searched(pilot: Pilot[int]) -> str:

@@ -312,18 +312,14 @@ async def test_the_help_of_the_prompt_has_what_a_key_does_now(app: DeepthinkApp,
     gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
-        now, _, later = (await helped()).partition("Not now: Asking")
-        assert re.search(r"\^k +Delete to the end of the line\.", now)
-        assert re.search(r"\^k +Start a new conversation\.", later)
+        now = (await helped()).partition("Elsewhere")[0]
+        assert re.search(r"\^d +Take the next decision yourself\.", now)
+        assert not re.search(r"\^d +Delete the character to the right\.", now)
         assert "Select the word to the left." in now
-        prompt = screen.query_one(Prompt)
-        prompt.put("What then?")
-        prompt.move_cursor((0, 4))
-        await pilot.press("ctrl+k")
-        assert prompt.text == "What"
-        prompt.clear_away()
         gate.open()
         await over(pilot, screen)
-        now = (await helped()).partition("Elsewhere")[0]
-        assert re.search(r"\^k +Start a new conversation\.", now)
-        assert "Delete to the end of the line" not in now
+        now, _, later = (await helped()).partition("Not now: During a run")
+        assert re.search(r"\^d +Delete the character to the right\.", now)
+        assert re.search(r"\^d +Take the next decision yourself\.", later)
+        for text in (now, later):
+            assert "Delete to the end of the line" not in text, "^k begins a conversation"
