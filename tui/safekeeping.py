@@ -177,9 +177,11 @@ def forget_run(
 
     These may repeat it. Exports and backups that you made stay. `deepthink runs delete` deletes one run.
     """
+    from tui.runs.actions import find
+
     store = open_store()
     runs = Runs(store)
-    run = runs.find(reference)
+    run = find(store, reference)
     later = (
         [late for late in runs.of_session(run.session) if late.started > run.started] if run.session else []
     )

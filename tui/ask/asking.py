@@ -35,10 +35,10 @@ NOTHING = "There is nothing to resume."
 def choose(reference: str) -> Run | str:
     """The run to resume, or a sentence that says why there is none.
 
-    ``reference`` is an id, a prefix of one, or ``last``; "" for the newest unfinished. Raises `UnknownRun`.
+    ``reference`` is an id or a prefix of it; ``last`` or "" is the newest unfinished. Raises `UnknownRun`.
     """
     store = open_store()
-    if reference:
+    if reference not in {"", "last"}:
         return Runs(store).find(reference)
     unfinished = resumable(store)
     stopped = next((entry.run for entry in unfinished if entry.why != "going on"), None)

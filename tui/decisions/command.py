@@ -28,6 +28,7 @@ from tui.options import AsJson, Limit, RunId, is_alone
 from tui.policy.actions import enough
 from tui.run.fold import status_key
 from tui.run.words import local_time, status
+from tui.runs.actions import find, newest_stopped
 from tui.terminal import clean, console, counted, one_line, print_json, table, to_tabulate
 
 app = typer.Typer(invoke_without_command=True)
@@ -289,9 +290,15 @@ def open_traces_store(path: Path | None) -> Store:
 
 
 def find_run(store: Store, reference: str) -> Run:
-    """The run with this id or prefix; ``last`` is the newest with decisions. Raises `UnknownRun`."""
-    newest = Traces(store).latest(1) if reference == "last" else []
-    return Runs(store).find(newest[0].id if newest else reference)
+    """The run with this id or prefix; ``last`` is the newest with decisions that is not going on.
+
+    Raises `UnknownRun`.
+    """
+    runs = Runs(store)
+    deciding = Traces(store).latest() if reference == "last" else []
+    if not deciding:
+        return find(store, reference)
+    return newest_stopped(store, (runs.find(run.id) for run in deciding))
 
 
 def _quality_range(run: TraceSummary) -> str:

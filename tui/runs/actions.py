@@ -5,12 +5,23 @@ Checkpoints are beside the store and are deleted with their run. A run that is i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agent import checkpoints
 from agent import events as ev
-from traces.runs import Rating, Ratings, Run, RunEnd, Runs, RunSummary, Session, Sessions, StoredEvent
+from traces.runs import (
+    Rating,
+    Ratings,
+    Run,
+    RunEnd,
+    Runs,
+    RunSummary,
+    Session,
+    Sessions,
+    StoredEvent,
+    UnknownRun,
+)
 from traces.store import Store
 from tui.run.fold import fold_of
 from tui.terminal import clean
@@ -35,14 +46,21 @@ def as_of_now(store: Store, runs: Sequence[RunSummary]) -> list[RunSummary]:
 
 
 def find(store: Store, reference: str) -> Run:
-    """The run with this id or prefix; ``last`` is the newest that is not going on, if there is one.
+    """The run with this id or prefix; ``last`` is the newest that is not going on.
 
     Raises `UnknownRun`.
     """
     runs = Runs(store)
     recent = runs.recent() if reference == "last" else []
-    stopped = (run for run in recent if not is_going_on(store, run))
-    return next(stopped, None) or runs.find(reference)
+    return newest_stopped(store, recent) if recent else runs.find(reference)
+
+
+def newest_stopped(store: Store, runs: Iterable[Run]) -> Run:
+    """The first of the runs that is not going on. Raises `UnknownRun`."""
+    for run in runs:
+        if not is_going_on(store, run):
+            return run
+    raise UnknownRun("No run has ended yet: one is still going on.", "`deepthink runs list` shows its id.")
 
 
 def delete_run(store: Store, run_id: str) -> None:

@@ -340,9 +340,11 @@ def test_the_newest_resumable_run_is_resumed_or_the_one_named(resumed: Resumed, 
     older, newest = cut_off(), cut_off(status="waiting")
     store_run()
     assert deepthink("resume").code == 7
+    assert deepthink("resume", "last").code == 7
     deepthink("resume", older[:8], "--approve", "never", "--plain")
     deepthink("resume", older, "--json")
     assert [(c["run"], c["form"], c["approve"]) for c in resumed] == [
+        (newest, "auto", None),
         (newest, "auto", None),
         (older, "plain", "never"),
         (older, "json", None),
@@ -352,9 +354,10 @@ def test_the_newest_resumable_run_is_resumed_or_the_one_named(resumed: Resumed, 
 def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, deepthink: Run) -> None:
     run_id = store_run(status="running")
     with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
-        ran = deepthink("resume")
-    assert ran.code == 0
-    assert f"run {run_id} is still going on" in ran.out
+        for arguments in ([], ["last"]):
+            ran = deepthink("resume", *arguments)
+            assert ran.code == 0
+            assert f"run {run_id} is still going on" in ran.out
     assert not resumed
 
 

@@ -13,7 +13,7 @@ import pytest
 from agent import checkpoints
 from agent import events as ev
 from agent.run import Resumable
-from tests.tui import stored
+from tests.tui import parts, stored
 from tests.tui.conftest import QUESTION, Run
 from tests.tui.stored import cut_off
 from traces.runs import Runs
@@ -194,6 +194,21 @@ def test_the_last_run_is_the_newest_that_is_not_going_on(deepthink: Run) -> None
             assert "Who owned it?" in deepthink("runs", command, "last").out
         assert f"Run {run_id} is still going on." in deepthink("runs", "show", run_id).out
     assert "Who owns it?" in deepthink("runs", "show", "last").out, "it was cut off"
+
+
+def test_no_command_takes_a_run_that_is_going_on_for_the_last(deepthink: Run) -> None:
+    run_id = cut_off(events=[(0.5, parts.decided())])
+    commands = ("runs show", "runs export", "traces show", "traces label last 1 finish", "forget run last")
+    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
+        for command in commands:
+            said = deepthink(*command.split()).refused()
+            assert "No run has ended yet: one is still going on." in said, command
+        ended = stored.store_run([(0.5, parts.decided())])
+        stored.store_run(question="Who owned it?")  # it decided nothing
+        newest = cut_off(events=[(0.5, parts.decided())])
+        with checkpoints.open_checkpoints(open_store(), newest, lambda _log: None):
+            assert json.loads(deepthink("traces", "show", "--json").out)["run_id"] == ended
+            assert ended in deepthink("traces", "label", "last", "1", "finish").out
 
 
 def test_what_nobody_was_asked_is_exported_in_words(deepthink: Run) -> None:
