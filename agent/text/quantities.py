@@ -15,6 +15,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agent.text.sentences import sentences
 from agent.text.vocabulary import CURRENCY, KINDS, SPELLED, Vocabulary, vocabulary
 
 if TYPE_CHECKING:
@@ -108,11 +109,19 @@ def dates(text: str, language: str = "") -> list[Date]:
 
 
 def dated(text: str, language: str = "") -> bool:
-    """Whether ``text`` names a day, a month or a year."""
-    return any(
-        isinstance(measure, Date) or (not measure.unit and _BARE_YEAR.fullmatch(measure.shown))
-        for measure in read(text, language)
-    )
+    """Whether ``text`` names a day, a month or a year.
+
+    A month alone at the beginning of a sentence does not count, since any word has a capital there.
+    """
+    words = vocabulary(language)
+    for sentence in sentences(unicodedata.normalize("NFKC", text)):
+        beginning = _WORD.search(sentence)
+        first = beginning.start() if beginning else 0
+        for start, _, date in _dates(sentence, words):
+            if start != first or date.shown not in words.months_alone:
+                return True
+    measures = read(text, language)
+    return any(isinstance(m, Quantity) and not m.unit and _BARE_YEAR.fullmatch(m.shown) for m in measures)
 
 
 def is_among(measure: Measure, measures: Sequence[Measure]) -> bool:

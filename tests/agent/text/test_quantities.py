@@ -120,6 +120,11 @@ def test_digits_in_names_and_codes_are_parts() -> None:
         ("How many of the 1999 seats were sold?", True),  # it may be a year
         ("How many of the 300 employees may march?", False),
         ("Did it cost 2000 euros?", False),
+        ("May I sublet the flat?", False),
+        ("I pay the rent. “May I sublet it?”", False),
+        ("May I sublet the flat in May?", True),
+        ("May 2024: how many were employed?", True),
+        ("3 May, who came?", True),
     ],
 )
 def test_a_day_a_month_or_a_year_is_a_date(question: str, expected: bool) -> None:
