@@ -12,11 +12,11 @@ import sqlite3
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -243,27 +243,90 @@ def _copy_tables(db: DuckDBPyConnection) -> list[str]:
     return lost
 
 
-def runs_that_saw(store: Store, document: Document) -> list[str]:
-    """Ids of the runs that used passages of a document, and of the later runs of their sessions."""
-    identity = {"collection": document.collection, "document": document.name, "title": document.title}
-    fields = [f'"{key}": {json.dumps(value)}' for key, value in identity.items()]
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The ids of the runs that a document is in."""
+
+    used: list[str]  # that may repeat it, and later runs of their sessions
+    found: list[str]  # that have it among the hits of their searches and nowhere else
+
+
+def runs_that_saw(store: Store, document: Document, resumable: Collection[str]) -> Seen:
+    """The runs that used or found passages of a document; ``resumable`` ones keep more than their events."""
+    by_id, *by_name, title = _marks(document)
     with store.connect() as db:
         rows = db.execute(
             """
-            WITH seen AS (
-                SELECT run_id FROM events WHERE contains(payload, ?)
-                    OR (contains(payload, ?) AND contains(payload, ?))
-                UNION
-                SELECT run_id FROM decisions JOIN runs ON runs.id = run_id
-                WHERE status = ? AND contains(state, ?)
-            )
-            SELECT id FROM runs WHERE id IN (FROM seen) OR (session <> '' AND started >= (
-                SELECT min(started) FROM runs r WHERE r.session = runs.session AND r.id IN (FROM seen)
+            SELECT DISTINCT run_id FROM events WHERE contains(payload, ?)
+                OR (contains(payload, ?) AND contains(payload, ?))
+            UNION
+            SELECT run_id FROM decisions JOIN runs ON runs.id = run_id
+            WHERE status = ? AND contains(state, ?)
+            """,
+            [by_id, *by_name, COLLECTED, title],
+        ).fetchall()
+        seen = [run_id for (run_id,) in rows]
+        repeating = [run for run in seen if run in resumable or _may_repeat(db, run, document)]
+        rows = db.execute(
+            """
+            SELECT id FROM runs WHERE list_contains($runs, id) OR (session <> '' AND started >= (
+                SELECT min(started) FROM runs r WHERE r.session = runs.session AND list_contains($runs, r.id)
             )) ORDER BY started, id
             """,
-            [f'"document_id": {document.id},', *fields[:2], COLLECTED, fields[2]],
+            {"runs": repeating},
         ).fetchall()
-    return [run_id for (run_id,) in rows]
+    used = [run_id for (run_id,) in rows]
+    return Seen(used, [run for run in seen if run not in used])
+
+
+def _marks(document: Document) -> list[str]:
+    """What stands in stored JSON about a document: its id; its collection, its name; its title."""
+    identity = {"collection": document.collection, "document": document.name, "title": document.title}
+    fields = [f'"{key}": {json.dumps(value)}' for key, value in identity.items()]
+    return [f'"document_id": {document.id},', *fields]
+
+
+def _may_repeat(db: DuckDBPyConnection, run_id: str, document: Document) -> bool:
+    """Whether anything but the hits of a run's searches may have words of the document.
+
+    That is what was kept, and what was taken from the hits before: a first look, words for other searches.
+    """
+    by_id, collection, name, _ = _marks(document)
+    rows = db.execute("SELECT kind, payload FROM events WHERE run_id = ?", [run_id]).fetchall()
+    events = [(kind, payload, json.loads(payload)) for kind, payload in rows]
+    hits = [hit for kind, _, event in events if kind == "Searched" for hit in event["hits"]]
+    own = {hit["passage_id"]: hit["text"] for hit in hits if _is_of(hit, document)}
+    for kind, payload, event in events:
+        if kind != "Searched" and (by_id in payload or (collection in payload and name in payload)):
+            return True
+        if kind == "FirstLook" and (event["passage_id"] in own or event["title"] == document.title):
+            return True
+        if kind == "Corrected" and event["rung"] == "reword":
+            return True
+    states = db.execute("SELECT state FROM decisions WHERE run_id = ?", [run_id]).fetchall()
+    looks = {json.loads(state).get("look", {}).get("answer", "") for (state,) in states} - {""}
+    return not own or any(look in text for look in looks for text in own.values())
+
+
+def _is_of(hit: Mapping[str, Any], document: Document) -> bool:
+    place = hit["collection"], hit["document"]
+    return hit.get("document_id") == document.id or place == (document.collection, document.name)
+
+
+def drop_hits(store: Store, document: Document, runs: Collection[str]) -> None:
+    """Delete the passages of a document from the hits of some runs."""
+    with store.transaction() as db:
+        rows = db.execute(
+            "SELECT run_id, seq, payload FROM events WHERE kind = 'Searched' AND list_contains(?, run_id)",
+            [list(runs)],
+        ).fetchall()
+        for run_id, seq, payload in rows:
+            event = json.loads(payload)
+            others = [hit for hit in event["hits"] if not _is_of(hit, document)]
+            db.execute(
+                "UPDATE events SET payload = ? WHERE run_id = ? AND seq = ?",
+                [json.dumps({**event, "hits": others}), run_id, seq],
+            )
 
 
 def drop_changes(store: Store, source: str) -> None:

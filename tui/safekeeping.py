@@ -136,13 +136,15 @@ def forget_document(
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Erase a document, and every run that saw it.
+    """Erase a document, and every run that used it.
 
-    Later runs of the same conversations go too, since they may repeat it. The file itself stays where it
-    is, as do exports and backups that you made. `deepthink library remove` keeps the runs.
+    Later runs of the same conversations go too, since they may repeat it; other runs that found it stay,
+    without its passages. The file itself stays where it is, as do exports and backups that you made.
+    `deepthink library remove` keeps the runs.
     """
+    from agent import checkpoints
     from agent.documents.following import forget as remove
-    from traces.backup import drop_changes, runs_that_saw
+    from traces.backup import drop_changes, drop_hits, runs_that_saw
     from traces.library import Library
     from tui.library.command import find_document
 
@@ -153,19 +155,27 @@ def forget_document(
         d for d in library.documents(target.collection) if d.source.startswith(f"{target.source}/")
     ]
     documents = [*nested_documents, target]
-    runs = {run for document in documents for run in runs_that_saw(store, document)}
+    resumable = {path.stem for path in checkpoints.folder(store).glob("*.sqlite")}
+    seen = [runs_that_saw(store, document, resumable) for document in documents]
+    used = {run for one in seen for run in one.used}
+    found = {run for one in seen for run in one.found} - used
     _check_idle(store)
-    confirm(f"Erase {target.name} from {target.collection}, and {counted(len(runs), 'run')}?", yes)
+    what = [f"{clean(target.name)} from {target.collection}"]
+    what += [f"{counted(len(used), 'run')} that may repeat it"] if used else []
+    what += [f"its passages from {counted(len(found), 'other run')}"] if found else []
+    confirm(f"Erase {', and '.join(what)}?", yes)
     for document in documents:
         remove(store, document)
         drop_changes(store, document.source)
-    _erase_runs(store, sorted(runs))
+        drop_hits(store, document, found)
+    _erase_runs(store, sorted(used))
     for collection_store in _collected_stores():
-        Runs(collection_store).delete(
-            *{run for document in documents for run in runs_that_saw(collection_store, document)}
-        )
+        for document in documents:
+            collected = runs_that_saw(collection_store, document, ())
+            Runs(collection_store).delete(*collected.used)
+            drop_hits(collection_store, document, collected.found)
     _erase_traces(store, documents)
-    typer.echo(f"Erased {clean(target.name)} and {counted(len(runs), 'run')}.")
+    typer.echo(f"Erased {', and '.join(what)}.")
 
 
 @forget.command("run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from agent import checkpoints
+from agent import events as ev
+from tests.agent import made
 from tests.traces.damage import damage_table
-from tests.tui.conftest import QUESTION, Answer, Run
+from tests.tui import parts
+from tests.tui.conftest import FACTS, QUESTION, Answer, Run
+from tests.tui.stored import store_run
 from traces import paths
 from traces.library import Library
 from traces.runs import Runs, Sessions
@@ -103,6 +108,43 @@ def test_a_forgotten_document_is_in_no_file_of_the_home(
     assert _files_with(PHRASE, home) == set(), "its file is still in the folder, and is left out"
 
 
+_KEPT = made.evidence(1, FACTS["fire.md"], collection="facts", document="fire.md")
+_USES: dict[str, list[ev.Event]] = {
+    "kept": [ev.EvidenceKept(1, [made.evidence(2, SECRET, collection="facts", document="supplier.md")], [])],
+    "shown first": [ev.FirstLook(PHRASE, SECRET, 7, "Memo", None, 0.6)],
+    "searched in its words": [ev.Corrected(1, "reword", "in other words", [f"bearings {PHRASE}"])],
+    "decided by what it says": [parts.decided(state={"look": {"answer": PHRASE, "span": 0.4}})],
+}
+
+
+@pytest.mark.parametrize("uses", [[], *_USES.values()], ids=["found only", *_USES])
+def test_of_a_run_that_only_found_a_forgotten_document_the_rest_stays(
+    uses: list[ev.Event], secret: Path, home: Path, deepthink: Run
+) -> None:
+    (document,) = [d for d in Library(open_store()).documents("facts") if d.name == "supplier.md"]
+    its = made.candidate(
+        7, SECRET, document_id=document.id, collection="facts", document="supplier.md", title="Supply"
+    )
+    other = made.candidate(1, FACTS["fire.md"], document_id=0, collection="facts", document="fire.md")
+    found = ev.Searched(1, "what halted it?", "hybrid", "", "", [its, other])
+    graded = ev.Graded(1, "correct", "reader", [7, 1], ["incorrect", "correct"], [0.1, 0.9])
+    kept = ev.EvidenceKept(1, [_KEPT], [])
+    events = [ev.StepStarted(1, made.step("What halted it?")), found, graded, *uses, kept]
+    run_id = store_run([(1.0, event) for event in events], session="talk")
+    store_run(question="And when?", session="talk")
+    forget = ("forget", "document", "supplier.md", "-c", "facts")
+    words = "2 runs that may repeat it" if uses else "its passages from 1 other run"
+    assert f"Erase supplier.md from facts, and {words}?" in deepthink(*forget).refused()
+    assert deepthink(*forget, "--yes").out == f"Erased supplier.md from facts, and {words}.\n"
+    assert _files_with(PHRASE, home) == set()
+    assert len(Runs(open_store()).recent()) == (0 if uses else 2)
+    if not uses:
+        told = deepthink("runs", "export", run_id).out
+        assert "fire.md" in told
+        shown = json.loads(deepthink("runs", "show", run_id, "--json").out)
+        assert [hit["document"] for hit in shown["steps"][0]["hits"]] == ["fire.md"]
+
+
 def test_a_forgotten_run_is_in_no_file_of_the_home(secret: Path, home: Path, deepthink: Run) -> None:
     question = f"{QUESTION} Is it the cobalt-walrus?"
     assert deepthink("ask", question, "-c", "facts", "--session", "talk").code in {0, 9}
@@ -122,7 +164,7 @@ def test_forgetting_needs_a_yes_and_one_document_and_names_older_copies(
     deepthink("ask", QUESTION, "-c", "facts")
     forget = ("forget", "document", "supplier.md")
     assert "--collection" in deepthink(*forget, "--yes").refused(), "there are two of that name"
-    assert "1 run?" in deepthink(*forget, "-c", "facts").refused()
+    assert "1 run that may repeat it?" in deepthink(*forget, "-c", "facts").refused()
     assert len(Library(open_store()).documents()) == 3
     damaged = paths.store_file().with_name("deepthink.duckdb.damaged-1")
     damaged.write_text(SECRET)
