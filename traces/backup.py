@@ -252,7 +252,7 @@ class Seen:
 
 
 def runs_that_saw(store: Store, document: Document, resumable: Collection[str]) -> Seen:
-    """The runs that used or found passages of a document; ``resumable`` ones keep more than their events."""
+    """The runs that used or found passages of a document; ``resumable`` ones keep more than events."""
     by_id, *by_name, title = _marks(document)
     with store.connect() as db:
         rows = db.execute(
@@ -270,7 +270,8 @@ def runs_that_saw(store: Store, document: Document, resumable: Collection[str]) 
         rows = db.execute(
             """
             SELECT id FROM runs WHERE list_contains($runs, id) OR (session <> '' AND started >= (
-                SELECT min(started) FROM runs r WHERE r.session = runs.session AND list_contains($runs, r.id)
+                SELECT min(started) FROM runs r
+                WHERE r.session = runs.session AND list_contains($runs, r.id)
             )) ORDER BY started, id
             """,
             {"runs": repeating},

@@ -190,7 +190,8 @@ def _reply(event: ev.Replied) -> str:
     """Who replied, and what."""
     if event.about == "clarify":
         return f"you: {one_line(event.reply) or '(nothing)'}"
-    who = "you chose" if event.by == "person" else "without asking (--approve)"
+    setting = "always" if event.reply == "accept" else "never"
+    who = "you chose" if event.by == "person" else f"without asking (approve is {setting})"
     return f"{who}: {CHOICES.get(event.reply, one_line(event.reply))}"
 
 

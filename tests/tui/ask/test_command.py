@@ -217,12 +217,12 @@ def test_never_has_it_rewritten_from_what_was_found_and_withheld_if_that_is_no_b
     model(answer=unsupported)
     rewritten = deepthink("ask", QUESTION, "--approve", "never", "--plain")
     assert rewritten.code == failures.DONE
-    assert "without asking (--approve): rewrite it from the evidence" in rewritten.out
+    assert "without asking (approve is never): rewrite it from the evidence" in rewritten.out
     assert rewritten.out.count("answer: ") == 1
     monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: unsupported)
     withheld = deepthink("ask", QUESTION, "--approve", "never", "--plain")
     assert withheld.code == failures.REJECTED
-    assert "without asking (--approve): stop, and withhold it" in withheld.out
+    assert "without asking (approve is never): stop, and withhold it" in withheld.out
     assert "0 of 2 sentences are supported by their sources" in withheld.out
     assert "resigned" not in rewritten.out + withheld.out
 
