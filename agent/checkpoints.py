@@ -35,8 +35,9 @@ from agent import events as ev
 from agent.session import SHADOW, Session
 from agent.state import Logged
 from models.protocols import Chat, ChatOptions, Choice, Message, Reply, Teachable, Usage
+from traces.decisions import DecisionRow, Label, Origin
 from traces.errors import DeepthinkError
-from traces.runs import RUN_ID, DecisionRow, Label, NewRun, Origin, RunEnd, Runs, StoredEvent
+from traces.runs import RUN_ID, NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store, StoreBusy, StoreError, StoreFull, set_aside
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from policy.decisions import default_action
 from policy.evaluation.measures import exact_match, f1, holds, is_right
 from policy.evaluation.systems import Parts
 from policy.questions import Case, CaseSet, Progress
-from traces.decisions import Collected, CollectedQuestion, Outcome
+from traces.collected import Collected, CollectedQuestion
+from traces.decisions import DecisionRow, Outcome
 from traces.errors import DeepthinkError
-from traces.runs import DecisionRow
 
 HORIZON = "horizon"
 """Source of exploratory decisions: the plan to its end, then FINISH; at times REVISE instead."""

@@ -1,139 +1,145 @@
-"""Decisions: runs with decisions, the worth of finishing at each, counts, agreement of sources.
+"""Decisions: as they were taken, what people say of them, and what finishing at each is worth.
 
-An outcome is the measured worth of finishing. It belongs to a state, not to an action: a collected run, in
-which every path was explored, has one for every path on which it could have finished, a user's run for the
-one on which it did. A later measurement by the same source replaces the earlier one. Gold is the known
-answer.
+A decision has one label, what it should have been according to a person; the last one counts. An outcome is
+the measured worth of finishing. It belongs to a state, not to an action: a collected run, in which every
+path was explored, has one for every path on which it could have finished, a user's run for the one on which
+it did. A later measurement by the same source replaces the earlier one.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from traces.errors import DeepthinkError
-from traces.runs import COLLECTED, DecisionRow, NewRun, delete_runs, write_decisions, write_run
 from traces.store import Queries, Store, columns, insert, now, select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Origin = Literal["override", "teach", "said"]
+"""How a label originated: a person stepped in, was asked in teach mode, or gave it afterwards."""
+
 OutcomeSource = Literal["answer", "evidence", "verifier"]
 """Measured on the answer (F1 against gold), on the gold passages found, or by the verifier."""
 
 
-class ImpossibleOutcome(DeepthinkError, title="Not a valid quality", kind="usage"):
-    """Raised when a quality is not a number from 0 to 1."""
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """One decision: a step of the Markov decision process."""
+
+    seq: int  # 0-based order within the run
+    step: int  # research steps finished at the time
+    state_version: int  # version of the state's encoding
+    state: Mapping[str, Any]  # the state exactly as the decider saw it (JSON-like)
+    valid_actions: tuple[str, ...]  # the actions that could be chosen
+    action: str
+    probabilities: Mapping[str, float]  # one per action, summing to one
+    behaviour_probability: float  # probability with which the acting source takes ``action`` here
+    source: str  # ``rules``, ``llm``, ``learned``, ``human`` or ``budget``
+    latency_ms: float  # milliseconds the decision took
+    justification: str = ""  # the source's reason in words, if it has one
+    shadow: bool = False  # True for a second opinion that was recorded but not acted on
+    path: str = ""  # first letters of the previous actions, in order: how the state was reached
+    text: str = ""  # the state as text, for deciders that read
+    features: Mapping[str, float] = field(default_factory=dict)  # the state as numbers, by name
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The action that a decision should have been; ``seq`` is the decision's order within its run."""
+
+    seq: int
+    action: str
+    origin: Origin = "said"
+    note: str = ""
+    labelled: datetime = field(default_factory=now)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The quality of finishing at a path."""
 
-    path: str  # of the decision at which the run finishes, or would (`traces.runs.DecisionRow.path`)
+    path: str  # of the decision at which the run finishes, or would (`DecisionRow.path`)
     source: OutcomeSource
     quality: float  # 0 to 1
     detail: Mapping[str, float] = field(default_factory=dict)  # the underlying measures, by name
     measured: datetime = field(default_factory=now)
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """A data set's record of a run's question: answer and aliases, and the supporting passages."""
+def write_decisions(db: DuckDBPyConnection, run_id: str, decisions: Sequence[DecisionRow]) -> None:
+    """Append decisions within a running transaction."""
+    insert(db, "decisions", [{"run_id": run_id, **columns(d), "taken": now()} for d in decisions])
 
-    dataset: str
-    question_id: str
-    answers: Sequence[str]
-    passages: Sequence[Any] = ()
+
+def write_labels(db: DuckDBPyConnection, run_id: str, labels: Sequence[Label]) -> None:
+    """Store labels within a running transaction, replacing earlier ones."""
+    insert(db, "labels", [{"run_id": run_id, **columns(label)} for label in labels], replace=True)
 
 
 def write_outcomes(db: DuckDBPyConnection, run_id: str, outcomes: Sequence[Outcome]) -> None:
     """Store outcomes within a running transaction, replacing earlier ones.
 
-    Their paths must be those of decisions: others are not part of any transition. Raises
-    `ImpossibleOutcome` if a quality is not from 0 to 1.
+    Their paths must be those of decisions: others are not part of any transition.
     """
-    for outcome in outcomes:
-        if not (math.isfinite(outcome.quality) and 0 <= outcome.quality <= 1):
-            raise ImpossibleOutcome(f"{outcome.quality} is not a quality.", "Give 0 to 1.")
     insert(db, "outcomes", [{"run_id": run_id, **columns(outcome)} for outcome in outcomes], replace=True)
 
 
-def write_gold(db: DuckDBPyConnection, run_id: str, gold: Gold) -> None:
-    """Store the gold of a run's question within a running transaction."""
-    insert(db, "gold", [{"run_id": run_id, **columns(gold)}], replace=True)
+class UnknownDecision(DeepthinkError, title="Unknown decision", kind="usage"):
+    """Raised when a label is given to a decision that is not in the store, or not yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedQuestion:
-    """A question with everything that was collected on it."""
-
-    dataset: str
-    question_id: str  # its id there
-    question: str
-    answers: Sequence[str]
-    embedder: str
-    reranker: str
-    decisions: Sequence[DecisionRow]  # a row for each state
-    outcomes: Sequence[Outcome]  # at least one for each state that was measured
-
-    @property
-    def run_id(self) -> str:
-        """The same wherever the question is collected: 12 hex digits, like every run's."""
-        return hashlib.sha256(f"{self.dataset}\n{self.question_id}".encode()).hexdigest()[:12]
+class ImpossibleLabel(DeepthinkError, title="That action was not possible", kind="usage"):
+    """Raised when a label names an action that could not have been taken."""
 
 
-class Collected(Queries):
-    """Queries on collected questions."""
+class Labels(Queries):
+    """Queries on labels."""
 
-    def put(self, question: CollectedQuestion) -> None:
-        """Store a question, replacing an earlier collection of it."""
-        run_id, measured = question.run_id, now()
-        run = NewRun(
-            question.question,
-            "lean",
-            "",
-            question.embedder,
-            question.reranker,
-            "explorer",
-            (question.dataset,),
-        )
+    def put(self, run_id: str, seq: int, action: str, origin: Origin = "said", note: str = "") -> None:
+        """Label a decision; an earlier label of it is replaced.
+
+        Raises `UnknownDecision` if it is not stored, or not yet, in a run in progress, and
+        `ImpossibleLabel` if the action could not have been taken then.
+        """
         with self._store.transaction() as db:
-            delete_runs(db, "id = ?", [run_id])
-            write_run(
-                db,
-                run_id,
-                run,
-                status=COLLECTED,
-                started=measured,
-                finished=measured,
-                standalone=question.question,
-                superstep=-2,
-                seconds=0,
-            )
-            write_decisions(db, run_id, question.decisions)
-            write_outcomes(db, run_id, question.outcomes)
-            write_gold(db, run_id, Gold(question.dataset, question.question_id, question.answers))
-
-    def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
-        """Ids of the collected questions of a set; ``at_every_state``: of those measured everywhere."""
-        rows = self._store.rows(
-            """
-            SELECT question_id FROM gold JOIN runs ON runs.id = gold.run_id
-            WHERE dataset = ? AND status = ? AND NOT (
-                ? AND EXISTS (
-                    FROM decisions ANTI JOIN outcomes USING (run_id, path)
-                    WHERE decisions.run_id = runs.id
+            valid = _valid_actions(db, run_id, seq)
+            if action not in valid:
+                raise ImpossibleLabel(
+                    f"{action} was not possible at decision {seq + 1} of run {run_id}.",
+                    f"Possible: {', '.join(valid)}.",
                 )
-            )
-            """,
-            [dataset, COLLECTED, at_every_state],
+            write_labels(db, run_id, [Label(seq, action, origin, note)])
+
+    def drop(self, run_id: str, seq: int) -> None:
+        """Remove a decision's label, if it has one. Raises `UnknownDecision`."""
+        with self._store.transaction() as db:
+            _valid_actions(db, run_id, seq)
+            db.execute("DELETE FROM labels WHERE run_id = ? AND seq = ?", [run_id, seq])
+
+    def of_run(self, run_id: str) -> dict[int, Label]:
+        """The labels of a run's decisions, by their order within the run."""
+        labels = self._store.records(Label, "FROM labels WHERE run_id = ? ORDER BY seq", [run_id])
+        return {label.seq: label for label in labels}
+
+
+def _valid_actions(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
+    """The actions that were valid for a decision. Raises `UnknownDecision`."""
+    row = db.execute(
+        "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
+    ).fetchone()
+    if row is None:
+        running = db.execute("SELECT 1 FROM runs WHERE id = ? AND finished IS NULL", [run_id]).fetchone()
+        raise UnknownDecision(
+            f"Run {run_id} has no stored decision {seq + 1}.",
+            f"`deepthink traces show {run_id}` lists its decisions"
+            + ("; one in progress is stored at the next step." if running else "."),
         )
-        return {row[0] for row in rows}
+    valid: list[str] = json.loads(row[0])
+    return valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +220,6 @@ class Traces(Queries):
             by_path.setdefault(path, {})[source] = quality
         return by_path
 
-    def gold(self, run_id: str) -> Gold | None:
-        """The gold of a run's question; None if there is none."""
-        return next(iter(self._store.records(Gold, "FROM gold WHERE run_id = ?", [run_id])), None)
-
     def gone(self, run_id: str) -> list[str]:
         """Documents of a run's passages that are no longer in the library, as collection/name."""
         rows = self._store.rows(
@@ -274,7 +276,6 @@ _DATASETS = """
     ) ORDER BY ALL
 """
 
-
 # The page is selected first, so that only its runs are counted.
 _SUMMARIES = """
     FROM (WITH page AS MATERIALIZED (
@@ -308,7 +309,6 @@ _SUMMARIES = """
     LEFT JOIN gold ON gold.run_id = page.id)
     ORDER BY started DESC, id DESC
 """
-
 
 # An opinion is the choice of one source in one state: as the acting source, as a shadow, or as a person's
 # label. A person who acted has a label, except for "answer now", which is not an opinion; nor is a budget

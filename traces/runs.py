@@ -1,19 +1,18 @@
-"""The record of runs: their events, every decision as the decider saw it, labels, ratings and sessions.
+"""The record of runs: their events, ratings, corrected plans and sessions.
 
-A session is the runs of one conversation, in which a follow-up may refer to earlier questions. A decision
-has one label, what it should have been according to a person, and a run one rating, how good its answer is;
-the last one counts.
+A session is the runs of one conversation, in which a follow-up may refer to earlier questions. A run has
+one rating, how good its answer is, and one corrected plan; the last one counts.
 """
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
+from traces.decisions import DecisionRow, Label, write_decisions, write_labels
 from traces.errors import DeepthinkError
 from traces.store import Queries, columns, insert, now
 
@@ -29,8 +28,6 @@ RUN_ID = r"^[0-9A-Za-z_-]{1,200}$"
 Rating = Literal["good", "partly", "wrong"]
 RATINGS: tuple[Rating, ...] = get_args(Rating)
 
-Origin = Literal["override", "teach", "said"]
-"""How a label originated: a person stepped in, was asked in teach mode, or gave it afterwards."""
 
 ID_DIGITS = 4
 """Minimum length of an id prefix; a shorter one is more likely meant as a name."""
@@ -96,38 +93,6 @@ class StoredEvent:
     elapsed: float
     kind: str
     payload: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionRow:
-    """One decision: a step of the Markov decision process."""
-
-    seq: int  # 0-based order within the run
-    step: int  # research steps finished at the time
-    state_version: int  # version of the state's encoding
-    state: Mapping[str, Any]  # the state exactly as the decider saw it (JSON-like)
-    valid_actions: tuple[str, ...]  # the actions that could be chosen
-    action: str
-    probabilities: Mapping[str, float]  # one per action, summing to one
-    behaviour_probability: float  # probability with which the acting source takes ``action`` here
-    source: str  # ``rules``, ``llm``, ``learned``, ``human`` or ``budget``
-    latency_ms: float  # milliseconds the decision took
-    justification: str = ""  # the source's reason in words, if it has one
-    shadow: bool = False  # True for a second opinion that was recorded but not acted on
-    path: str = ""  # first letters of the previous actions, in order: how the state was reached
-    text: str = ""  # the state as text, for deciders that read
-    features: Mapping[str, float] = field(default_factory=dict)  # the state as numbers, by name
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """The action that a decision should have been; ``seq`` is the decision's order within its run."""
-
-    seq: int
-    action: str
-    origin: Origin = "said"
-    note: str = ""
-    labelled: datetime = field(default_factory=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,11 +302,6 @@ def write_run(db: DuckDBPyConnection, run_id: str, run: NewRun, **state: Any) ->
     insert(db, "runs", [{"id": run_id, **columns(run), **empty, **costs, **state}])
 
 
-def write_decisions(db: DuckDBPyConnection, run_id: str, decisions: Sequence[DecisionRow]) -> None:
-    """Append decisions within a running transaction."""
-    insert(db, "decisions", [{"run_id": run_id, **columns(d), "taken": now()} for d in decisions])
-
-
 def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) -> None:
     insert(db, "events", [{"run_id": run_id, **columns(event)} for event in events])
 
@@ -361,65 +321,6 @@ def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, l
     return " AND ".join(conditions), values
 
 
-class UnknownDecision(DeepthinkError, title="Unknown decision", kind="usage"):
-    """Raised when a label is given to a decision that is not in the store, or not yet."""
-
-
-class ImpossibleLabel(DeepthinkError, title="That action was not possible", kind="usage"):
-    """Raised when a label names an action that could not have been taken."""
-
-
-class Labels(Queries):
-    """Queries on labels."""
-
-    def put(self, run_id: str, seq: int, action: str, origin: Origin = "said", note: str = "") -> None:
-        """Label a decision; an earlier label of it is replaced.
-
-        Raises `UnknownDecision` if it is not stored, or not yet, in a run in progress, and
-        `ImpossibleLabel` if the action could not have been taken then.
-        """
-        with self._store.transaction() as db:
-            valid = _valid_actions(db, run_id, seq)
-            if action not in valid:
-                raise ImpossibleLabel(
-                    f"{action} was not possible at decision {seq + 1} of run {run_id}.",
-                    f"Possible: {', '.join(valid)}.",
-                )
-            write_labels(db, run_id, [Label(seq, action, origin, note)])
-
-    def drop(self, run_id: str, seq: int) -> None:
-        """Remove a decision's label, if it has one. Raises `UnknownDecision`."""
-        with self._store.transaction() as db:
-            _valid_actions(db, run_id, seq)
-            db.execute("DELETE FROM labels WHERE run_id = ? AND seq = ?", [run_id, seq])
-
-    def of_run(self, run_id: str) -> dict[int, Label]:
-        """The labels of a run's decisions, by their order within the run."""
-        labels = self._store.records(Label, "FROM labels WHERE run_id = ? ORDER BY seq", [run_id])
-        return {label.seq: label for label in labels}
-
-
-def _valid_actions(db: DuckDBPyConnection, run_id: str, seq: int) -> list[str]:
-    """The actions that were valid for a decision. Raises `UnknownDecision`."""
-    row = db.execute(
-        "SELECT valid_actions FROM decisions WHERE run_id = ? AND seq = ? AND NOT shadow", [run_id, seq]
-    ).fetchone()
-    if row is None:
-        running = db.execute("SELECT 1 FROM runs WHERE id = ? AND finished IS NULL", [run_id]).fetchone()
-        raise UnknownDecision(
-            f"Run {run_id} has no stored decision {seq + 1}.",
-            f"`deepthink traces show {run_id}` lists its decisions"
-            + ("; one in progress is stored at the next step." if running else "."),
-        )
-    valid: list[str] = json.loads(row[0])
-    return valid
-
-
-def write_labels(db: DuckDBPyConnection, run_id: str, labels: Sequence[Label]) -> None:
-    """Store labels within a running transaction, replacing earlier ones."""
-    insert(db, "labels", [{"run_id": run_id, **columns(label)} for label in labels], replace=True)
-
-
 @dataclass(frozen=True, slots=True)
 class RatingRow:
     """A run's rating, the user's reason if given, and when."""
@@ -428,30 +329,6 @@ class RatingRow:
     rating: Rating
     note: str
     rated: datetime
-
-
-def _require_run(db: DuckDBPyConnection, run_id: str) -> None:
-    if db.execute("SELECT 1 FROM runs WHERE id = ?", [run_id]).fetchone() is None:
-        raise UnknownRun(f"There is no run {run_id}.", "`deepthink runs list` shows the ids.")
-
-
-class Ratings(Queries):
-    """Queries on ratings."""
-
-    def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
-        """Rate a run; an earlier rating of it is replaced. Raises `UnknownRun`."""
-        with self._store.transaction() as db:
-            _require_run(db, run_id)
-            insert(db, "ratings", [columns(RatingRow(run_id, rating, note, now()))], replace=True)
-
-    def withdraw(self, run_id: str) -> None:
-        """Remove a run's rating, if it has one."""
-        with self._store.transaction() as db:
-            db.execute("DELETE FROM ratings WHERE run_id = ?", [run_id])
-
-    def of(self, run_id: str) -> RatingRow | None:
-        """The run's rating, None if it has none."""
-        return next(iter(self._store.records(RatingRow, "FROM ratings WHERE run_id = ?", [run_id])), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,23 +340,53 @@ class CorrectedPlan:
     corrected: datetime = field(default_factory=now)
 
 
-class CorrectedPlans(Queries):
+R = TypeVar("R", RatingRow, CorrectedPlan)
+
+
+class _OnePerRun(Queries, Generic[R]):
+    """Queries on records of which a run has at most one."""
+
+    _table: ClassVar[str]
+    _kind: type[R]
+
+    def of(self, run_id: str) -> R | None:
+        """The run's, None if it has none."""
+        query = f"FROM {self._table} WHERE run_id = ?"
+        return next(iter(self._store.records(self._kind, query, [run_id])), None)
+
+    def withdraw(self, run_id: str) -> None:
+        """Remove the run's, if it has one."""
+        with self._store.transaction() as db:
+            db.execute(f"DELETE FROM {self._table} WHERE run_id = ?", [run_id])
+
+    def _put(self, record: R) -> None:
+        """Store a record in place of an earlier one of its run. Raises `UnknownRun`."""
+        with self._store.transaction() as db:
+            if db.execute("SELECT 1 FROM runs WHERE id = ?", [record.run_id]).fetchone() is None:
+                raise UnknownRun(
+                    f"There is no run {record.run_id}.", "`deepthink runs list` shows the ids."
+                )
+            insert(db, self._table, [columns(record)], replace=True)
+
+
+class Ratings(_OnePerRun[RatingRow]):
+    """Queries on ratings."""
+
+    _table, _kind = "ratings", RatingRow
+
+    def rate(self, run_id: str, rating: Rating, note: str = "") -> None:
+        """Rate a run; an earlier rating of it is replaced. Raises `UnknownRun`."""
+        self._put(RatingRow(run_id, rating, note, now()))
+
+
+class CorrectedPlans(_OnePerRun[CorrectedPlan]):
     """Queries on corrected plans."""
+
+    _table, _kind = "plans", CorrectedPlan
 
     def put(self, run_id: str, lookups: Sequence[tuple[str, str]]) -> None:
         """Store what a run should have looked up, in place of an earlier plan. Raises `UnknownRun`."""
-        with self._store.transaction() as db:
-            _require_run(db, run_id)
-            insert(db, "plans", [columns(CorrectedPlan(run_id, tuple(lookups)))], replace=True)
-
-    def withdraw(self, run_id: str) -> None:
-        """Remove a run's corrected plan, if it has one."""
-        with self._store.transaction() as db:
-            db.execute("DELETE FROM plans WHERE run_id = ?", [run_id])
-
-    def of(self, run_id: str) -> CorrectedPlan | None:
-        """The run's corrected plan, None if it has none."""
-        return next(iter(self._store.records(CorrectedPlan, "FROM plans WHERE run_id = ?", [run_id])), None)
+        self._put(CorrectedPlan(run_id, tuple(lookups)))
 
     def all(self) -> list[CorrectedPlan]:
         """All corrected plans, in the order of their runs' ids."""

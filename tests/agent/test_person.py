@@ -20,7 +20,8 @@ from models.protocols import GenerationCancelled, Message
 from tests.agent.conftest import Ask
 from tests.agent.made import FIRST, ONE_STEP, QUESTION, TWO_STEPS, answered, end, only
 from tests.scripted import Scripted, ScriptedCompleter
-from traces.runs import Labels, RunEnd, Runs, Sessions
+from traces.decisions import Labels
+from traces.runs import RunEnd, Runs, Sessions
 from traces.store import Store
 
 DEEP = Request(QUESTION, route="deep", approve="ask", interactive=True)

@@ -18,7 +18,8 @@ from policy.questions import Case, CaseSet
 from tests.agent.conftest import UnsureReader, fill
 from tests.policy.evaluation.working import AGAIN, CASE, STEPS, WRITTEN
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
-from traces.decisions import Collected, count_decisions
+from traces.collected import Collected
+from traces.decisions import count_decisions
 from traces.runs import Runs
 from traces.store import Store
 

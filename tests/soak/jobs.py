@@ -27,9 +27,10 @@ from policy.training import course, forest
 from policy.training.course import TrainingRequest, train
 from tests.agent.killing import QUESTION, Oracle, Reader, warm_up
 from tests.scripted import HashEmbedder
+from traces.decisions import Labels
 from traces.errors import DeepthinkError
 from traces.paths import data_dir, store_file
-from traces.runs import Labels, Runs
+from traces.runs import Runs
 from traces.store import Store
 from tui.failures import explained
 

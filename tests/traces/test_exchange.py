@@ -13,9 +13,10 @@ import pytest
 
 from tests.traces.test_mdp_views import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
-from traces.decisions import Collected, CollectedQuestion, Gold, Outcome, write_gold
+from traces.collected import Collected, CollectedQuestion, Gold, write_gold
+from traces.decisions import Labels, Outcome
 from traces.exchange import BadTraces, Exported, Imported, export, take_in
-from traces.runs import Labels, Ratings, Runs
+from traces.runs import Ratings, Runs
 from traces.store import Store, now
 
 NEWEST = 3

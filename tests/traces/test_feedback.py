@@ -9,9 +9,10 @@ import pytest
 
 from tests.traces.old_stores import old_store
 from tests.traces.test_runs import NEW, decision, measure
-from traces.decisions import Gold, ImpossibleOutcome, Outcome, Traces, write_gold
-from traces.runs import Label, Labels, Ratings, Runs, Sessions, StoredEvent
-from traces.store import Store, now, select
+from traces.collected import Collected, Gold, write_gold
+from traces.decisions import Label, Labels, Outcome
+from traces.runs import Ratings, Runs, Sessions, StoredEvent
+from traces.store import Store, StoreError, now, select
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_a_later_measurement_by_the_same_source_replaces_the_earlier(store: Stor
 
 @pytest.mark.parametrize("quality", [-0.1, 1.1, float("nan")])
 def test_an_outcome_is_a_share(store: Store, run_id: str, quality: float) -> None:
-    with pytest.raises(ImpossibleOutcome):
+    with pytest.raises(StoreError):
         measure(store, run_id, Outcome("", "evidence", 1.0), Outcome("C", "evidence", quality))
     assert _measured(store, run_id) == []
 
@@ -98,9 +99,9 @@ def test_a_run_that_is_deleted_leaves_nothing_and_others_stay(store: Store, by_s
             labels.of_run(run_id),
             ratings.of(run_id),
             _measured(store, run_id),
-            Traces(store).gold(run_id),
+            Collected(store).gold(run_id),
         ]
 
     assert not any(left(gone))
     assert all(left(kept))
-    assert Traces(store).gold(kept) == gold
+    assert Collected(store).gold(kept) == gold

@@ -12,8 +12,8 @@ import pytest
 from agent.decisions.decider import STATE_VERSION
 from tests.traces.old_stores import OLD_RUN, old_store
 from tests.traces.test_runs import NEW, decision, measure
-from traces.decisions import Outcome, count_decisions
-from traces.runs import DecisionRow, Label, Labels, Ratings, RunEnd, Runs, StoredEvent
+from traces.decisions import DecisionRow, Label, Labels, Outcome, count_decisions
+from traces.runs import Ratings, RunEnd, Runs, StoredEvent
 from traces.store import Store
 
 ALL = ("CONTINUE", "REVISE", "FINISH")

@@ -10,19 +10,8 @@ import pytest
 
 from tests.traces.many_runs import fill
 from tests.traces.old_stores import OLD_RUN, old_store
-from traces.decisions import Outcome, write_outcomes
-from traces.runs import (
-    DecisionRow,
-    Labels,
-    NewRun,
-    Ratings,
-    RunEnd,
-    Runs,
-    Sessions,
-    StoredEvent,
-    UnknownRun,
-    UnknownSession,
-)
+from traces.decisions import DecisionRow, Labels, Outcome, write_outcomes
+from traces.runs import NewRun, Ratings, RunEnd, Runs, Sessions, StoredEvent, UnknownRun, UnknownSession
 from traces.store import Store
 
 NEW = NewRun("Why?", "lean", "chat", "embedder", "", "rules", ("a", "b"))

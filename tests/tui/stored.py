@@ -13,9 +13,10 @@ from agent import events as ev
 from agent.state import PLAN_ACTIONS, Candidate, Evidence, Note, PlanStep
 from tests.tui import parts
 from tests.tui.parts import claim
+from traces.decisions import DecisionRow, Label
 from traces.library import Library
 from traces.records import NewDocument
-from traces.runs import DecisionRow, Label, NewRun, RunEnd, Runs, StoredEvent
+from traces.runs import NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store
 from tui.assemble import open_store
 

@@ -11,7 +11,8 @@ import pytest
 from tests.traces.test_exchange import watched
 from tests.tui import stored
 from tests.tui.conftest import Run
-from traces.runs import Labels, Sessions
+from traces.decisions import Labels
+from traces.runs import Sessions
 from tui.assemble import open_store
 from tui.terminal import shell_word
 

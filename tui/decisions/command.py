@@ -17,10 +17,11 @@ from agent.state import ACTIONS
 from policy.decisions import usable
 from policy.training.material import NEEDED
 from traces import exchange
-from traces.decisions import Traces, TraceSummary, count_decisions
+from traces.collected import Collected
+from traces.decisions import DecisionRow, Label, Labels, Traces, TraceSummary, count_decisions
 from traces.exchange import take_in
 from traces.paths import expanded_path
-from traces.runs import DecisionRow, Label, Labels, Ratings, Run, Runs
+from traces.runs import Ratings, Run, Runs
 from traces.store import Store
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -99,7 +100,7 @@ def show(
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
         traces = Traces(store)
-        gold, qualities = traces.gold(run.id), traces.qualities(run.id)
+        gold, qualities = Collected(store).gold(run.id), traces.qualities(run.id)
         missing_documents = traces.gone(run.id)
     if as_json:
         rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]

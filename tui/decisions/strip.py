@@ -12,7 +12,8 @@ from textual.message import Message
 
 from agent import events as ev
 from agent.state import ACTIONS, PLAN_ACTIONS
-from traces.runs import Label, Labels, Origin, Runs
+from traces.decisions import Label, Labels, Origin
+from traces.runs import Runs
 from tui.app.keys import bindings
 from tui.app.lists import QUIET, Line, MarkedList
 from tui.app.offers import deepthink

@@ -14,8 +14,8 @@ from agent.decisions.features import features, state_text
 from policy.decisions import Node
 from tests.agent.made import observed
 from tests.policy.trees import random_trees
-from traces.decisions import Collected, CollectedQuestion, Outcome
-from traces.runs import DecisionRow
+from traces.collected import Collected, CollectedQuestion
+from traces.decisions import DecisionRow, Outcome
 from traces.store import Store
 
 

@@ -17,7 +17,8 @@ from tests.tui.ask.test_screen import UNSUPPORTED, accept, answer_of, asking, be
 from tests.tui.conftest import QUESTION, Answering, Gate
 from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import PATIENCE, comes, until
-from traces.runs import Labels, Runs
+from traces.decisions import Labels
+from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.ask.conversation import Conversation

@@ -12,8 +12,9 @@ from tests.traces.test_exchange import collected, rows, watched
 from tests.traces.test_mdp_views import LINE, TREE
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Run
-from traces.decisions import Collected, CollectedQuestion, Outcome
-from traces.runs import Labels, Ratings, Runs
+from traces.collected import Collected, CollectedQuestion
+from traces.decisions import Labels, Outcome
+from traces.runs import Ratings, Runs
 from traces.store import Store
 from tui.assemble import open_store
 

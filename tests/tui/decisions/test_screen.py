@@ -18,7 +18,8 @@ from tests.tui.parts import decided, shadow
 from tests.tui.seen import text_of, toasts
 from tests.tui.stored import store_run
 from tests.tui.waiting import comes, until
-from traces.runs import Label, Labels, NewRun, Runs
+from traces.decisions import Label, Labels
+from traces.runs import NewRun, Runs
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.decisions.pane import DecisionDetail, DecisionsPane, detail

@@ -14,8 +14,9 @@ from agent import events as ev
 from tests.tui import parts, stored
 from tests.tui.library.shelf import put
 from tests.tui.waiting import comes, until
+from traces.decisions import Labels
 from traces.library import Library
-from traces.runs import Labels, Runs
+from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.decisions.strip import DecisionStrip
