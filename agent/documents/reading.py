@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.documents.cover import title_of_name
+from agent.documents.cover import title_of_name, with_cover
 from agent.documents.document import (
     Block,
     NoText,
@@ -115,7 +115,7 @@ _FORMATS = {
     "sender, recipients, date, subject; attachments as documents, quoted mails apart",
     MAILBOX: "mailbox | mailbox | .mbox | mail.read_mailbox | every message as a document",
     OUTLOOK: "Outlook message | mail | .msg | mail.read_outlook | as in mail",
-    PICTURE: "picture of text | picture | .png .jpg .jpeg .tif .tiff .webp | pictures.read_picture | "
+    PICTURE: "picture of text | picture | .png .jpg .jpeg .tif .tiff .webp | pdf.read_picture | "
     "by OCR: headings, tables, pages of a TIFF",
     ZIP: "ZIP archive | archive | .zip | archive.read_archive | every file as a document",
     MARKDOWN: "Markdown | text | .md .markdown | markdown.read_markdown | "
@@ -139,6 +139,8 @@ MESSAGES = frozenset({MAIL, OUTLOOK})
 MEDIA_TYPES = {suffix: kind.media_type for kind in FORMATS for suffix in kind.suffixes}
 SUFFIXES = frozenset(MEDIA_TYPES)
 PICTURES = frozenset(BY_TYPE[PICTURE].suffixes)
+# Formats whose first lines may state the title and the date.
+_WITH_COVER = frozenset({HTML, PDF, PICTURE, DOCX, ODT, ODP, RTF, MARKDOWN, NOTEBOOK, TEXT})
 _MAY_HOLD_HTML = frozenset({MARKDOWN, CSV, NOTEBOOK, JSON, JSON_LINES, YAML, CODE, MAIL, MAILBOX})
 _FROM_LINE = re.compile(rb"From \S[^\n]*\n[!-9;-~]+:")
 _SERVED_TYPES = {
@@ -266,6 +268,8 @@ def _parse(
         importlib.import_module(f"agent.documents.formats.{module}"), function
     )
     document = reader(path, data, recognised) if kind.has_scans else reader(path, data)
+    if media_type in _WITH_COVER:
+        document = with_cover(document, path)
     document = replace(
         document,
         blocks=tuple(map(_plain, document.blocks)),

@@ -120,16 +120,13 @@ class File:
         data, modified = read_file(self.path, self.name)
         return Content(data, partial(read_bytes, self.path.name, data), modified=modified)
 
-    def is_untouched(self, size: int, modified: int, last_read: datetime | None = None) -> bool:
+    def is_untouched(self, size: int, modified: int, last_read: datetime) -> bool:
         """Whether it still has this size, in bytes, and date of the last change, in ns since 1970.
 
         File systems round dates, so a file that was ``last_read`` (UTC) right after a change may have
         changed again with the same date; it counts as touched.
         """
-        settled = (
-            last_read is None
-            or last_read.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _DATE_RESOLUTION
-        )
+        settled = last_read.replace(tzinfo=UTC).timestamp() - modified / 1e9 >= _DATE_RESOLUTION
         return settled and self.size_and_date() == (size, modified)
 
     def size_and_date(self, *, with_permissions: bool = False) -> tuple[int, int] | None:

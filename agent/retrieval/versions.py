@@ -92,10 +92,9 @@ def _compare_versions(passage: FoundPassage, other: FoundPassage) -> int:
     """
     if passage["date"] and other["date"] and passage["date"] != other["date"]:
         return 1 if passage["date"] > other["date"] else -1
-    (day, version), (other_day, other_version) = _rank(passage["document"]), _rank(other["document"])
-    if bool(day) != bool(other_day):
-        return 1 if other_day else -1
-    mine, its = (day, version), (other_day, other_version)
+    mine, its = _rank(passage["document"]), _rank(other["document"])
+    if bool(mine[0]) != bool(its[0]):
+        return 1 if its[0] else -1
     return (mine > its) - (mine < its)
 
 

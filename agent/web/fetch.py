@@ -41,7 +41,6 @@ _AGENT: Final = "deepthink-tui"
 _CONNECT_SECONDS: Final = 5.0  # to one address
 _MOST_REDIRECTS: Final = 5
 _MOST_ADDRESSES: Final = 3
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _READABLE_TYPES: Final = frozenset(
     {
         "",  # not declared: the content decides
@@ -277,7 +276,7 @@ class Fetcher:
             with httpx.HTTPTransport(verify=self._trust, trust_env=False) as transport:
                 response = self._request(transport, url, addresses)
                 try:
-                    if response.status_code in _REDIRECTS and "location" in response.headers:
+                    if response.has_redirect_location:
                         return _web_address(response.headers["location"], url)
                     _require_success(url, response.status_code, has_contact=bool(self._contact))
                     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()

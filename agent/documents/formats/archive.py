@@ -101,22 +101,23 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
         package_name = root.get("full-path")
         package = etree.fromstring(archive.read(package_name))
         folder = posixpath.dirname(package_name)
-        chapters = [
-            read_html(Path(name), archive.read(posixpath.normpath(posixpath.join(folder, name))))
-            for name in _reading_order(package)
-        ]
-    blocks: list[Block] = []
-    for chapter in chapters:
-        if chapter.blocks and all(block.kind != "heading" for block in chapter.blocks):
-            blocks.append(Block("heading", chapter.title, level=1))
-        blocks += chapter.blocks
+        blocks: list[Block] = []
+        texts: list[str] = []
+        for name in _reading_order(package):
+            file = Path(name)
+            chapter = read_html(file, archive.read(posixpath.normpath(posixpath.join(folder, name))))
+            if chapter.blocks and all(block.kind != "heading" for block in chapter.blocks):
+                title = stated_title(normal(chapter.title), chapter.blocks, file)
+                blocks.append(Block("heading", title, level=1))
+            blocks += chapter.blocks
+            texts.append(chapter.visible_text)
 
     def metadata(name: str) -> str:
         return normal(package.findtext(f".//dc:{name}", "", _NAMES))
 
     return ParsedDocument(
         tuple(blocks),
-        "\n".join(chapter.visible_text for chapter in chapters),
+        "\n".join(texts),
         title=stated_title(metadata("title"), blocks, path),
         date=full_date(metadata("date")[:10]),
         author=metadata("creator"),

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.documents.cover import full_date, with_cover
+from agent.documents.cover import full_date
 from agent.documents.document import Block, Look, ParsedDocument, Table, UnreadableDocument
 from agent.documents.encoding import decode
 from agent.documents.formats.furniture import without_furniture
@@ -345,14 +345,13 @@ def read_html(path: Path, data: bytes) -> ParsedDocument:
     for block in blocks:
         pages[(block.page or 1) - 1].append(block)
     blocks = list(chain.from_iterable(without_furniture(pages, lambda block: block.text)))
-    document = ParsedDocument(
+    return ParsedDocument(
         tuple(replace(block, page=None) for block in outlined(blocks)),
         _visible_text(root),
         title=title,
         date=date,
         author=author,
     )
-    return with_cover(document, path)
 
 
 def fragment_blocks(html: str) -> list[Block]:

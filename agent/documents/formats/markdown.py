@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.documents.cover import full_date, with_cover
+from agent.documents.cover import full_date
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.formats.html import fragment_blocks, fragment_text
@@ -29,7 +29,7 @@ _FIELD = re.compile(r"^(title|date|author)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNO
 _FENCE = "`" * 12
 
 
-def read_markdown(path: Path, data: bytes) -> ParsedDocument:
+def read_markdown(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as Markdown; title, date and author are taken from the front matter."""
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
@@ -42,14 +42,13 @@ def read_markdown(path: Path, data: bytes) -> ParsedDocument:
     body = text[front_matter.end() :] if front_matter else text
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     tokens = parser.parse(body)
-    document = ParsedDocument(
+    return ParsedDocument(
         tuple(_blocks(SyntaxTreeNode(tokens), [])),
         fragment_text(parser.renderer.render(tokens, parser.options, {})),
         title=fields.get("title", ""),
         date=full_date(fields.get("date", "")[:10]),
         author=fields.get("author", ""),
     )
-    return with_cover(document, path)
 
 
 def _blocks(parent: SyntaxTreeNode, markers: list[str]) -> Iterator[Block]:

@@ -9,7 +9,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from agent.documents.cover import with_cover
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.formats.slides import slide_blocks
 from agent.documents.outline import outlined
@@ -38,7 +37,7 @@ _UNSEEN = tuple(
 _SPACES = {_tag("text:s"), _tag("text:tab"), _tag("text:line-break")}
 
 
-def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
+def read_opendocument(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as an OpenDocument text or presentation."""
     from lxml import etree
 
@@ -57,14 +56,13 @@ def read_opendocument(path: Path, data: bytes) -> ParsedDocument:
     properties = (
         {} if meta is None else {name: meta.findtext(f".//{name}", "", _NAMES) for name in _PROPERTIES}
     )
-    document = ParsedDocument(
+    return ParsedDocument(
         tuple(blocks),
         "\n".join(filter(None, lines)),
         title=properties.get("dc:title", ""),
         pages=len(slides) or None,
         author=properties.get("meta:initial-creator") or properties.get("dc:creator") or "",
     )
-    return with_cover(document, path)
 
 
 def _blocks(parent: Any) -> Iterator[Block]:

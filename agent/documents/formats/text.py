@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
 
-from agent.documents.cover import is_date, with_cover
+from agent.documents.cover import is_date
 from agent.documents.document import Block, Look, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.outline import outlined
@@ -45,13 +45,13 @@ _PROPERTY = re.compile(r"\{\\(title|author) ([^{}]*)\}")
 _MARKS = "\x01\x02\x03\x04\x05\x06"  # inserted before a heading, one for each level
 
 
-def read_text(path: Path, data: bytes) -> ParsedDocument:
+def read_text(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as plain text."""
     text = decode(data)
     text = mended(text, words_of(text))
     lines = text.replace("\f", "\n\n").expandtabs(8).split("\n")
     blocks = list(_decided(list(_blocks(lines)), language(text)))
-    return with_cover(ParsedDocument(tuple(outlined(blocks, by_look=False)), text), path)
+    return ParsedDocument(tuple(outlined(blocks, by_look=False)), text)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[Block]:
@@ -218,7 +218,7 @@ def _stretches(lines: Sequence[str]) -> Iterator[str]:
             yield stretch
 
 
-def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
+def read_rich_text(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as RTF."""
     source = data.decode("latin-1")
     levels = dict(_HEADING.findall(source))
@@ -235,13 +235,12 @@ def read_rich_text(path: Path, data: bytes) -> ParsedDocument:
         name: normal(_without_markup(rf"{{\rtf1 {value}}}")) for name, value in _PROPERTY.findall(source)
     }
     blocks = outlined(list(_rich_blocks(lines)), by_look=False)
-    document = ParsedDocument(
+    return ParsedDocument(
         tuple(blocks),
         _without_markup(source),
         title=properties.get("title", ""),
         author=properties.get("author", ""),
     )
-    return with_cover(document, path)
 
 
 def _without_markup(source: str) -> str:
