@@ -22,7 +22,7 @@ from agent.documents.ingest import (
 from agent.documents.reading import read
 from models.protocols import Pixels, RecognisedWord
 from tests.agent.documents.formats.parsed import tables
-from tests.agent.documents.formats.samples import pdf_file
+from tests.agent.documents.formats.samples import pdf_file, scanned_pdf
 from tests.agent.documents.ingesting import names, read_in
 from traces.errors import DeepthinkError
 from traces.library import Library
@@ -128,10 +128,9 @@ def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Stor
 def test_a_pdf_is_read_again_once_its_scans_can_be(store: Store, tmp_path: Path) -> None:
     from pypdf import PdfReader, PdfWriter
 
-    scan, writer = BytesIO(), PdfWriter()
-    Image.fromarray(np.full((400, 300), 10, dtype=np.uint8)).save(scan, "PDF")
-    for part in (BytesIO(pdf_file("A page of text.")), scan):
-        writer.add_page(PdfReader(part).pages[0])
+    writer = PdfWriter()
+    for part in (pdf_file("A page of text."), scanned_pdf(10)):
+        writer.add_page(PdfReader(BytesIO(part)).pages[0])
     folder = tmp_path / "documents"
     folder.mkdir()
     writer.write(folder / "a.pdf")

@@ -47,32 +47,18 @@ def doubled_sentences(document: ParsedDocument, chunks: Sequence[Chunk]) -> list
 
     A row of a table is no sentence: the same row may stand in two tables.
     """
-    found: Counter[str] = Counter()
-    spoken: dict[str, str] = {}
-    for made in chunks:
-        for line in made.text[made.repeated :].splitlines():
-            if made.kind == "table" and " | " in line:
-                continue
-            for sentence in sentences(line):
-                key = _normalised(sentence)
-                found[key] += 1
-                spoken.setdefault(key, sentence)
-    visible = f" {_normalised(document.visible_text)} "
-    return [
-        spoken[key]
-        for key, times in found.items()
-        if times > 1
-        and key.count(" ") + 1 >= _SHORTEST
-        and times > max(visible.count(f" {half} ") for half in _halves(key))
-    ]
+    lines = (
+        line
+        for made in chunks
+        for line in made.text[made.repeated :].splitlines()
+        if made.kind == "text" or " | " not in line
+    )
+    times = Counter(" ".join(words(sentence)) for line in lines for sentence in sentences(line))
+    visible = " ".join(words(document.visible_text))
 
+    def is_doubled(sentence: str, count: int) -> bool:
+        half = len(sentence) // 2  # at the end of a page a running header may stand in the middle
+        seen = max(visible.count(part) for part in (sentence[:half], sentence[half:]))
+        return count > max(1, seen) and len(sentence.split()) >= _SHORTEST
 
-def _halves(sentence: str) -> tuple[str, str]:
-    """A sentence in two: at the end of a page a running header may stand in the middle of it."""
-    parts = sentence.split(" ")
-    middle = len(parts) // 2
-    return " ".join(parts[:middle]), " ".join(parts[middle:])
-
-
-def _normalised(text: str) -> str:
-    return " ".join(words(text))
+    return [sentence for sentence, count in times.items() if is_doubled(sentence, count)]

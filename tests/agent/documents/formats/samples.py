@@ -10,25 +10,23 @@ from typing import Any
 
 def pdf_file(*pages: str, password: str = "") -> bytes:
     """A PDF with one text of several lines a page."""
+    texts = [
+        [
+            (72.0, 720.0 - 14 * number, line, "Helvetica", 12.0)
+            for number, line in enumerate(page.splitlines())
+        ]
+        for page in pages
+    ]
+    return drawn_pdf(*texts, password=password)
+
+
+def drawn_pdf(*pages: Sequence[tuple[float, float, str, str, float]], password: str = "") -> bytes:
+    """A PDF with texts at places: x, y, text, font, size."""
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
     out = BytesIO()
     canvas = Canvas(out, encrypt=StandardEncryption(password) if password else None)
-    for page in pages:
-        for number, line in enumerate(page.splitlines()):
-            canvas.drawString(72, 720 - 14 * number, line)
-        canvas.showPage()
-    canvas.save()
-    return out.getvalue()
-
-
-def drawn_pdf(*pages: Sequence[tuple[float, float, str, str, float]]) -> bytes:
-    """A PDF with texts at places: x, y, text, font, size."""
-    from reportlab.pdfgen.canvas import Canvas
-
-    out = BytesIO()
-    canvas = Canvas(out)
     for page in pages:
         for x, y, text, font, size in page:
             canvas.setFont(font, size)
@@ -63,16 +61,12 @@ def mapped_pdf(line: str, letter: str, units: str) -> bytes:
     return (whole + table + end).encode()
 
 
-def scanned_pdf() -> bytes:
-    """A PDF whose only page is a picture."""
+def scanned_pdf(brightness: int = 255) -> bytes:
+    """A PDF whose only page is a picture of one shade of grey."""
     from PIL import Image
-    from reportlab.pdfgen.canvas import Canvas
 
     out = BytesIO()
-    canvas = Canvas(out)
-    canvas.drawInlineImage(Image.new("RGB", (60, 80), "white"), 72, 72)
-    canvas.showPage()
-    canvas.save()
+    Image.new("L", (300, 400), brightness).save(out, "PDF")
     return out.getvalue()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
-from io import BytesIO
 from typing import Any
 
 import docx
 import pytest
+from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
@@ -99,27 +100,14 @@ def test_text_in_content_controls_and_revisions() -> None:
 
 
 def test_footnotes_come_at_the_end() -> None:
-    space = nsdecls("w")
     note = "<w:footnote w:id='1'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>"
-    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
-    content_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
-    part = "PartName='/word/footnotes.xml'"
-    added = {
-        "word/_rels/document.xml.rels": f"<Relationship Id='n' Target='footnotes.xml' Type='{kind}'/></Rel",
-        "[Content_Types].xml": f"<Override {part} ContentType='{content_type}'/></Typ",
-    }
-    out = BytesIO()
+    notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>".encode()
     document = docx.Document()
     document.add_paragraph("Body.")
-    with zipfile.ZipFile(BytesIO(saved(document))) as source, zipfile.ZipFile(out, "w") as target:
-        for name in source.namelist():
-            content = source.read(name)
-            if name in added:
-                end = f"</{added[name].rpartition('</')[2]}"
-                content = content.replace(end.encode(), added[name].encode())
-            target.writestr(name, content)
-        target.writestr("word/footnotes.xml", f"<w:footnotes {space}>{note}</w:footnotes>")
-    parsed = parse("a.docx", out.getvalue())
+    package = document.part.package
+    part = Part(PackURI("/word/footnotes.xml"), CONTENT_TYPE.WML_FOOTNOTES, notes, package)
+    document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    parsed = parse("a.docx", saved(document))
     assert [text for _, _, text in shape(parsed)] == ["Body.", "A note."]
     assert coverage(parsed, chunk(parsed)) == 1.0
 
@@ -157,12 +145,9 @@ def test_rows_in_content_controls(laid_out: bool) -> None:
     """Whether the table is read as one or, since its cells hold tables, cell by cell."""
     document = docx.Document()
     table = document.add_table(rows=2, cols=2)
-    for row, cells in zip(table.rows, [("Year", "Sum"), ("2023", "5")], strict=True):
-        for cell, text in zip(row.cells, cells, strict=True):
-            cell.text = text
-            if laid_out:
-                inner = cell.add_table(rows=2, cols=2)
-                inner.cell(1, 1).text = f"in {text}"
+    fill(table, [("Year", "Sum"), ("2023", "5")])
+    for cell in table._cells if laid_out else ():
+        cell.add_table(rows=2, cols=2).cell(1, 1).text = f"in {cell.text}"
     element: Any = table._tbl
     last = table.rows[1]._tr
     control = parse_xml(f"<w:sdt {nsdecls('w')}><w:sdtContent/></w:sdt>")
