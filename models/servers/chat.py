@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import takewhile
 from operator import eq
 from typing import Any, TypeVar
@@ -48,6 +49,9 @@ TOP_LOGPROBS = 20  # the maximum that servers support
 T = TypeVar("T")
 POLL_SECONDS = 0.05
 
+tls = cache(httpx.create_ssl_context)
+"""The trusted certificates, which take longer to read than a request to this machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -63,35 +67,11 @@ class Patience:
         return Patience(self.connect, self.idle, self.idle)
 
 
-class _Call:
-    """A call, which can be cancelled before it is sent, while connecting and while answering."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self.response: httpx.Response | None = None
-        self.is_cut = False
-
-    def connected(self, connection: socket.socket) -> None:
-        with self._lock:
-            self._socket = connection
-        if self.is_cut:
-            self.cut()
-
-    def cut(self) -> None:
-        """End the call, from any thread; a server that has begun to answer notices and stops, too."""
-        with self._lock:
-            self.is_cut = True
-            if self._socket is not None:
-                with suppress(OSError):  # already closed
-                    self._socket.shutdown(socket.SHUT_RDWR)
-
-
 class Wire(httpx.BaseTransport):
-    """An httpx transport for one call at a time.
+    """An httpx transport for one call, which can be cut before it is sent, while connecting and later.
 
-    A cancelled call may not have sent its request yet, for example while its thread imports the client
-    library: that request is then rejected, even if the next call has begun.
+    A call that was cut may not have sent its request yet, for example while its thread imports the client
+    library: that request is then rejected.
 
     `last` is the last complete JSON line from the server: client libraries drop unknown fields.
     Proxies from the environment are not used; the server is on this machine or network.
@@ -100,9 +80,11 @@ class Wire(httpx.BaseTransport):
     def __init__(self, server: str, patience: Patience) -> None:
         self._server = server
         self._patience = patience
-        self._inner = httpx.HTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
-        self._call = _Call()
-        self._of_thread = threading.local()
+        self._inner = httpx.HTTPTransport(verify=tls(), limits=httpx.Limits(max_keepalive_connections=0))
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._response: httpx.Response | None = None
+        self._is_cut = False
         self.last: Mapping[str, Any] = {}
 
     @property
@@ -111,28 +93,22 @@ class Wire(httpx.BaseTransport):
         return httpx.Timeout(None, connect=self._patience.connect, write=30.0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request over its own connection. Raises `httpx.ConnectError` if it was cancelled."""
-        call: _Call = self._of_thread.call
-        if call.is_cut:
+        """Send a request over its own connection. Raises `httpx.ConnectError` if the call was cut."""
+        if self._is_cut:
             raise httpx.ConnectError("The call was cut before it was sent.", request=request)
-
-        def trace(event: str, info: Mapping[str, Any]) -> None:
-            if event == "connection.connect_tcp.complete":
-                call.connected(info["return_value"].get_extra_info("socket"))
-
-        request.extensions = {**request.extensions, "trace": trace}
-        response = self._inner.handle_request(request)
-        assert isinstance(response.stream, httpx.SyncByteStream)
-        response.stream = _Tapped(response.stream, lambda line: self._remember_line(call, line))
-        call.response = response
-        return response
+        request.extensions = {**request.extensions, "trace": self._keep_socket}
+        self._response = self._inner.handle_request(request)
+        assert isinstance(self._response.stream, httpx.SyncByteStream)
+        self._response.stream = _Tapped(self._response.stream, self._remember_line)
+        return self._response
 
     def cut(self) -> None:
-        """End the running call, from any thread."""
-        self._call.cut()
-
-    def close(self) -> None:
-        self._inner.close()
+        """End the call, from any thread; a server that has begun to answer notices and stops, too."""
+        with self._lock:
+            self._is_cut = True
+            if self._socket is not None:
+                with suppress(OSError):  # already closed
+                    self._socket.shutdown(socket.SHUT_RDWR)
 
     def run(self, start: Callable[[], Iterator[T]], cancel: threading.Event | None) -> Generator[T]:
         """The items of ``start()``, which runs in its own thread and sends over this wire.
@@ -143,20 +119,17 @@ class Wire(httpx.BaseTransport):
             Exception: whatever the iteration raises.
         """
         items: queue.Queue[T | None] = queue.Queue()
-        call = self._call = _Call()
-        self.last = {}
 
         def work() -> None:
-            self._of_thread.call = call
             try:
                 for item in start():
-                    if call.is_cut:
+                    if self._is_cut:
                         break  # much may have arrived already
                     items.put(item)
             finally:
                 items.put(None)
-                if call.response is not None:
-                    call.response.close()  # or a server that is still sending would not notice
+                if self._response is not None:
+                    self._response.close()  # or a server that is still sending would not notice
 
         executor = ThreadPoolExecutor(1, thread_name_prefix="deepthink-server")
         future = executor.submit(work)
@@ -170,7 +143,7 @@ class Wire(httpx.BaseTransport):
             future.result()
         finally:
             if not completed:
-                call.cut()
+                self.cut()
             executor.shutdown(wait=completed)
 
     def _next(
@@ -189,10 +162,17 @@ class Wire(httpx.BaseTransport):
                         "Look at the server's log; a smaller model or context may help, or restart it.",
                     ) from None
 
-    def _remember_line(self, call: _Call, line: bytes) -> None:
+    def _keep_socket(self, event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            with self._lock:
+                self._socket = info["return_value"].get_extra_info("socket")
+            if self._is_cut:
+                self.cut()
+
+    def _remember_line(self, line: bytes) -> None:
         with suppress(ValueError):  # an incomplete line; the reader of the stream reports it
             value = json.loads(line)
-            if isinstance(value, dict) and call is self._call:
+            if isinstance(value, dict):
                 self.last = value
 
 
@@ -249,9 +229,10 @@ class ServerChat(ABC):
     of a prompt that is too long. An answer far beyond its limit is cut off.
     """
 
-    def __init__(self, name: str, wire: Wire) -> None:
+    def __init__(self, name: str, new_wire: Callable[[], Wire]) -> None:
         self.name = name
-        self._wire = wire
+        self._new_wire = new_wire
+        self._wire = new_wire()  # that of the last call
         self._lock = threading.Lock()
         self._logprobs = True
         self._previous = ""
@@ -331,9 +312,8 @@ class ServerChat(ABC):
         return Choice(weights, reply.usage, measured=False)
 
     def close(self) -> None:
-        """Close the connection; the server unloads the model on its own schedule."""
+        """End a running call; the server unloads the model on its own schedule."""
         self._wire.cut()
-        self._wire.close()
 
     def _choose_by_logprobs(
         self, messages: Sequence[Message], labels: Sequence[str], cancel: threading.Event | None

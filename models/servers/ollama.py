@@ -11,6 +11,7 @@ import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,7 +29,7 @@ from models.protocols import (
     Reply,
     Vectors,
 )
-from models.servers.chat import Bill, Part, Patience, ServerChat, Wire
+from models.servers.chat import Bill, Part, Patience, ServerChat, Wire, tls
 from models.servers.kinds import Server
 
 DEFAULT_URL = "http://127.0.0.1:11434"
@@ -106,13 +107,13 @@ class OllamaServer(Server):
 
     def __init__(self, url: str = "", patience: Patience | None = None) -> None:
         self.url = base_url(url)
-        self._patience = patience or Patience()
+        self.patience = patience or Patience()
 
     def open_chat(self, model: str, context_tokens: int) -> OllamaChat:
-        return OllamaChat(model, base_url=self.url, context_tokens=context_tokens)
+        return OllamaChat(model, self, context_tokens)
 
     def open_embedder(self, model: str) -> OllamaEmbedder:
-        return OllamaEmbedder(model, base_url=self.url)
+        return OllamaEmbedder(model, self)
 
     def role(self, model: str) -> CatalogueRole:
         return "embedder" if "embedding" in self.facts(model).capabilities else "chat"
@@ -156,7 +157,7 @@ class OllamaServer(Server):
         body: Mapping[str, Any] | None = None,
         cancel: threading.Event | None = None,
     ) -> Mapping[str, Any]:
-        wire = Wire("Ollama", self._patience.quick)
+        wire = Wire("Ollama", self.patience.quick)
 
         def ask() -> Iterator[Mapping[str, Any]]:
             with httpx.Client(transport=wire, base_url=self.url, timeout=wire.timeouts) as client:
@@ -226,25 +227,16 @@ class OllamaChat(ServerChat):
 
     Args:
         model: As ``ollama list`` shows it.
-        base_url: The server's address; that of ``OLLAMA_HOST``, or this machine's, if "".
         context_tokens: Requested from the server as ``num_ctx``.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str = "",
-        context_tokens: int = 8192,
-        patience: Patience | None = None,
-    ) -> None:
+    def __init__(self, model: str, server: OllamaServer, context_tokens: int) -> None:
+        super().__init__(f"ollama:{model}", partial(Wire, "Ollama", server.patience))
         self.model = model
-        self.server = OllamaServer(base_url, patience)
-        super().__init__(f"ollama:{model}", Wire("Ollama", patience or Patience()))
+        self.server = server
         self._requested = context_tokens
         self.schema_thinking = False
         """Whether the model thinks before an answer under a schema; can be set from a probe."""
-        self._chat: Any = None
         self._facts: ModelFacts | None = None
 
     @property
@@ -287,9 +279,9 @@ class OllamaChat(ServerChat):
         if top:
             request |= {"logprobs": True, "top_logprobs": top}
         turns = [(message.role, message.content) for message in messages]
+        wire = self._wire = self._new_wire()
         with _explain_errors(self.server.url, self.model):
-            stream = self._wire.run(lambda: iter(self._client().stream(turns, **request)), options.cancel)
-            for chunk in stream:
+            for chunk in wire.run(lambda: self._stream(wire, turns, request), options.cancel):
                 logprobs = chunk.response_metadata.get("logprobs") or [{}]
                 top_logprobs = logprobs[0].get("top_logprobs") or ()
                 yield Part(
@@ -298,16 +290,16 @@ class OllamaChat(ServerChat):
                     [(str(entry["token"]), float(entry["logprob"])) for entry in top_logprobs],
                 )
 
-    def _client(self) -> Any:
-        if self._chat is None:
-            from langchain_ollama import ChatOllama
+    def _stream(self, wire: Wire, turns: Any, request: dict[str, Any]) -> Iterator[Any]:
+        from langchain_ollama import ChatOllama
 
-            self._chat = ChatOllama(
-                model=self.model,
-                base_url=self.server.url,
-                sync_client_kwargs={"transport": self._wire, "timeout": self._wire.timeouts},
-            )
-        return self._chat
+        chat = ChatOllama(
+            model=self.model,
+            base_url=self.server.url,
+            client_kwargs={"verify": tls()},
+            sync_client_kwargs={"transport": wire, "timeout": wire.timeouts},
+        )
+        return iter(chat.stream(turns, **request))
 
     def _bill(self, messages: Sequence[Message]) -> Bill:
         last = self._wire.last
@@ -334,11 +326,10 @@ class OllamaEmbedder:
     long as ``patience.first_token``.
     """
 
-    def __init__(self, model: str, *, base_url: str = "", patience: Patience | None = None) -> None:
+    def __init__(self, model: str, server: OllamaServer) -> None:
         self.name = f"ollama:{model}"
         self._model = model
-        self._url = OllamaServer(base_url).url
-        self._patience = patience or Patience()
+        self._server = server
         self._query, self._passage = _PREFIXES.get(model.rsplit("/", 1)[-1].split(":", 1)[0], ("", ""))
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -353,13 +344,13 @@ class OllamaEmbedder:
     def _embed(self, texts: list[str]) -> Vectors:
         import ollama
 
-        wire = Wire("Ollama", self._patience)
+        wire, url = Wire("Ollama", self._server.patience), self._server.url
 
         def ask() -> Iterator[Any]:
-            with ollama.Client(host=self._url, transport=wire, timeout=wire.timeouts) as client:
+            with ollama.Client(host=url, transport=wire, timeout=wire.timeouts) as client:
                 yield client.embed(model=self._model, input=texts)
 
-        with _explain_errors(self._url, self._model):
+        with _explain_errors(url, self._model):
             (answer,) = wire.run(ask, None)
         try:
             vectors = np.asarray(answer.embeddings, dtype=np.float32)

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -66,7 +67,7 @@ class OpenAiServer(Server):
         self.patience = patience or Patience()
 
     def open_chat(self, model: str, context_tokens: int) -> OpenAiChat:
-        return OpenAiChat(model, base_url=self.url, context_tokens=context_tokens)
+        return OpenAiChat(model, self, context_tokens)
 
     def models(self, cancel: threading.Event | None = None) -> Mapping[str, int | None]:
         """The server's models, and the tokens of context of each if the server reports them.
@@ -76,25 +77,21 @@ class OpenAiServer(Server):
         wire = Wire("The server", self.patience.quick)
 
         def ask() -> Iterator[Any]:
-            with self.client(wire, retries=0) as client:
+            with self.client(wire, may_retry=False) as client:
                 yield client.models.list().data
 
         with self.explain_errors(""):
             (models,) = wire.run(ask, cancel)
             return {str(model.id): _reported_context(model.model_extra or {}) for model in models}
 
-    def client(self, wire: Wire, retries: int = 2) -> OpenAI:
+    def client(self, wire: Wire, *, may_retry: bool) -> OpenAI:
         """The official client, with the key from the environment."""
         from openai import OpenAI
 
         # The client accepts httpx's clients, too, but its types only include those of httpx2.
         connection: Any = httpx.Client(transport=wire, timeout=wire.timeouts)
-        return OpenAI(
-            base_url=self.url,
-            api_key=os.environ.get(_KEY) or "none",
-            http_client=connection,
-            max_retries=retries,
-        )
+        key, retries = os.environ.get(_KEY) or "none", 2 if may_retry else 0
+        return OpenAI(base_url=self.url, api_key=key, http_client=connection, max_retries=retries)
 
     @contextmanager
     def explain_errors(self, model: str) -> Iterator[None]:
@@ -149,15 +146,12 @@ class OpenAiChat(ServerChat):
     ``context_tokens`` is prompt and answer together; fewer if the server reports that it grants fewer.
     """
 
-    def __init__(
-        self, model: str, *, base_url: str, context_tokens: int = 8192, patience: Patience | None = None
-    ) -> None:
-        self._server = OpenAiServer(base_url, patience)
-        super().__init__(f"openai:{model}", Wire("The server", self._server.patience))
+    def __init__(self, model: str, server: OpenAiServer, context_tokens: int) -> None:
+        super().__init__(f"openai:{model}", partial(Wire, "The server", server.patience))
         self._model = model
+        self._server = server
         self._requested = context_tokens
         self._granted: int | None = None
-        self._connection: OpenAI | None = None
         self._dialect: int | None = None  # the one that the server accepted
         self._finish: FinishReason | None = None
         self._usage: Any = None
@@ -188,13 +182,13 @@ class OpenAiChat(ServerChat):
         refusals = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
         with self._server.explain_errors(self._model):
             if options.schema is None and not top:
-                yield from self._stream(self._request(messages, options), options.cancel)
+                yield from self._stream(self._request(messages, options), options.cancel, may_retry=True)
                 return
             for dialect in range(self._dialect or 0, len(_DIALECTS)):
                 request = self._request(messages, options) | _extras(options, top, *_DIALECTS[dialect])
                 try:
                     # A request that may be rejected is not retried.
-                    yield from self._stream(request, options.cancel, retry=self._dialect is not None)
+                    yield from self._stream(request, options.cancel, may_retry=self._dialect is not None)
                 except refusals as refusal:
                     if _too_long(refusal) or (dialect == len(_DIALECTS) - 1 and not top):
                         raise
@@ -213,14 +207,12 @@ class OpenAiChat(ServerChat):
         }
 
     def _stream(
-        self, request: dict[str, Any], cancel: threading.Event | None, *, retry: bool = True
+        self, request: dict[str, Any], cancel: threading.Event | None, *, may_retry: bool
     ) -> Generator[Part]:
         self._finish, self._usage, self._pieces = None, None, 0
-        if self._connection is None:
-            self._connection = self._server.client(self._wire)
-        client = self._connection if retry else self._connection.with_options(max_retries=0)
-        create = client.chat.completions.create
-        for chunk in self._wire.run(lambda: iter(create(**request)), cancel):
+        wire = self._wire = self._new_wire()
+        create = self._server.client(wire, may_retry=may_retry).chat.completions.create
+        for chunk in wire.run(lambda: iter(create(**request)), cancel):
             self._usage = chunk.usage or self._usage
             for choice in chunk.choices[:1]:
                 if choice.finish_reason:

@@ -13,7 +13,7 @@ import pytest
 
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import GenerationCancelled
-from models.servers.ollama import OllamaChat
+from models.servers.ollama import OllamaChat, OllamaServer
 from tests.models.servers.ollama_server import Behaviour, LoopbackOllama, ScriptedBrain
 from tests.scripted import ScriptedChat
 from traces import paths
@@ -25,7 +25,7 @@ GOOD, BAD = '{"colour": "red", "count": 3}', "Spring is mild."
 @pytest.fixture
 def chat(ollama: LoopbackOllama) -> Iterator[OllamaChat]:
     """A chat on the scripted server."""
-    chat = OllamaChat("tiny", base_url=ollama.url, context_tokens=2048)
+    chat = OllamaServer(ollama.url).open_chat("tiny", 2048)
     yield chat
     chat.close()
 

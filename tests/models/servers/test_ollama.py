@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from models.protocols import (
     ModelUnreachable,
 )
 from models.servers.chat import Patience
-from models.servers.ollama import OllamaChat, OllamaEmbedder, OllamaServer, base_url
+from models.servers.ollama import OllamaChat, OllamaServer, base_url
 from tests.models.servers.ollama_server import Fault, LoopbackOllama
 
 HELLO = [Message("system", "Be brief."), Message("user", "Say hello.")]
@@ -34,10 +33,9 @@ def open_chat(ollama: LoopbackOllama) -> Iterator[Open]:
     """Opens chats on the loopback server and closes them afterwards."""
     opened: list[OllamaChat] = []
 
-    def make(model: str = "tiny", **settings: Any) -> OllamaChat:
-        chat = OllamaChat(model, base_url=ollama.url, **settings)
-        opened.append(chat)
-        return chat
+    def make(patience: Patience | None = None, context_tokens: int = 8192) -> OllamaChat:
+        opened.append(OllamaServer(ollama.url, patience).open_chat("tiny", context_tokens))
+        return opened[-1]
 
     yield make
     for chat in opened:
@@ -162,11 +160,14 @@ def test_choose_falls_back_to_a_named_pick(ollama: LoopbackOllama, open_chat: Op
 
 
 def test_no_server_at_all() -> None:
-    chat = OllamaChat("tiny", base_url="http://127.0.0.1:9", patience=SHORT)
-    with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
-        chat.generate(HELLO, ChatOptions())
-    assert "ollama serve" in caught.value.way_out
-    chat.close()
+    server = OllamaServer("127.0.0.1:9", SHORT)
+    for ask in (
+        lambda: server.open_chat("tiny", 8192).generate(HELLO, ChatOptions()),
+        lambda: server.open_embedder("tiny").embed_query("who?"),
+    ):
+        with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
+            ask()
+        assert "ollama serve" in caught.value.way_out
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_the_server_is_found_however_its_address_is_written(monkeypatch: pytest.
 def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Open, line: str) -> None:
     chat = open_chat()
     chat.facts()
-    embedder = OllamaEmbedder("tiny", base_url=ollama.url)
+    embedder = OllamaServer(ollama.url).open_embedder("tiny")
     ollama.behaviour.says = line
     for ask in (
         lambda: chat.generate(HELLO, ChatOptions()),
@@ -309,7 +310,7 @@ def test_no_proxy_is_used(ollama: LoopbackOllama, open_chat: Open, monkeypatch: 
 
 
 def test_vectors_have_unit_length_and_the_order_of_their_texts(ollama: LoopbackOllama) -> None:
-    embedder = OllamaEmbedder("tiny", base_url=ollama.url)
+    embedder = OllamaServer(ollama.url).open_embedder("tiny")
     assert embedder.name == "ollama:tiny"
     vectors = embedder.embed_passages([f"word{n}" for n in range(70)])
     assert [len(body["input"]) for body in ollama.asked("/api/embed")] == [32, 32, 6]
@@ -322,7 +323,7 @@ def test_vectors_have_unit_length_and_the_order_of_their_texts(ollama: LoopbackO
 
 def test_questions_and_passages_are_marked_as_the_models_authors_want(ollama: LoopbackOllama) -> None:
     ollama.models.append("nomic-embed-text:latest")
-    embedder = OllamaEmbedder("nomic-embed-text", base_url=ollama.url)
+    embedder = OllamaServer(ollama.url).open_embedder("nomic-embed-text")
     embedder.embed_query("who?")
     embedder.embed_passages(["Ann."])
     assert [body["input"] for body in ollama.asked("/api/embed")] == [
@@ -338,19 +339,17 @@ def test_questions_and_passages_are_marked_as_the_models_authors_want(ollama: Lo
 def test_unusable_vectors_are_refused(ollama: LoopbackOllama, vectors: list[list[float]], why: str) -> None:
     ollama.behaviour.embeds = vectors
     with pytest.raises(ModelError, match=why) as caught:
-        OllamaEmbedder("tiny", base_url=ollama.url).embed_query("who?")
+        OllamaServer(ollama.url).open_embedder("tiny").embed_query("who?")
     assert "ollama pull" in caught.value.way_out
 
 
 def test_faults(ollama: LoopbackOllama) -> None:
+    server = OllamaServer(ollama.url, Patience(connect=1.0, first_token=0.2))
     with pytest.raises(ModelMissing, match="does not have the model other"):
-        OllamaEmbedder("other", base_url=ollama.url).embed_query("who?")
+        server.open_embedder("other").embed_query("who?")
     ollama.behaviour.fault = "broken"
     with pytest.raises(ModelError, match="out of memory"):
-        OllamaEmbedder("tiny", base_url=ollama.url).embed_query("who?")
+        server.open_embedder("tiny").embed_query("who?")
     ollama.behaviour.fault = "hang-first"
-    patience = Patience(connect=1.0, first_token=0.2)
     with pytest.raises(ModelUnreachable, match="silent"):
-        OllamaEmbedder("tiny", base_url=ollama.url, patience=patience).embed_query("who?")
-    with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9"):
-        OllamaEmbedder("tiny", base_url="127.0.0.1:9").embed_query("who?")
+        server.open_embedder("tiny").embed_query("who?")

@@ -134,7 +134,7 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def chat(server: Loopback) -> Iterator[OpenAiChat]:
-    chat = OpenAiChat("tiny", base_url=server.url, context_tokens=2048, patience=SHORT)
+    chat = OpenAiServer(server.url, SHORT).open_chat("tiny", 2048)
     yield chat
     chat.close()
 
@@ -265,7 +265,7 @@ def test_faults_become_errors_that_say_what_to_do(
 
 def test_no_server_at_all() -> None:
     with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
-        OpenAiChat("tiny", base_url="http://127.0.0.1:9", patience=SHORT).generate(HELLO, ChatOptions())
+        OpenAiServer("http://127.0.0.1:9", SHORT).open_chat("tiny", 2048).generate(HELLO, ChatOptions())
     assert "openai_url" in caught.value.way_out
 
 
@@ -275,7 +275,7 @@ def test_no_server_at_all() -> None:
 @pytest.mark.model
 def test_a_real_server_answers_streams_and_gives_json(llama_server: str) -> None:
     assert list(OpenAiServer(llama_server).models()) == ["tiny"]
-    chat, pieces = OpenAiChat("tiny", base_url=llama_server, context_tokens=1024), list[str]()
+    chat, pieces = OpenAiServer(llama_server).open_chat("tiny", 1024), list[str]()
     question = [Message("user", "What is the capital of France? One word.")]
     reply = chat.generate(question, ChatOptions(max_tokens=16, on_text=pieces.append))
     assert "Paris" in reply.text
