@@ -18,19 +18,7 @@ Scalar = int | float | bool | str
 
 _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
-_STRUCT_FORMATS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+_STRUCT_FORMATS = {kind: f"<{code}" for kind, code in enumerate("BbHhIif?")} | {10: "<Q", 11: "<q", 12: "<d"}
 _MAX_STRING_BYTES = 1 << 24
 
 

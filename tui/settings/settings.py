@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
-from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 
 from agent.budget import Budget
@@ -167,8 +166,11 @@ class Settings(BaseModel):
     @field_validator("web_search")
     @classmethod
     def _known_search(cls, value: str) -> str:
-        if value != DDGS and not _is_address(value):
-            raise ValueError("it has to be ddgs or an address like http://127.0.0.1:8888")
+        if value != DDGS:
+            try:
+                AnyHttpUrl(value)
+            except ValueError as error:
+                raise ValueError("it has to be ddgs or an address like http://127.0.0.1:8888") from error
         return value
 
     @field_validator("web_contact")
@@ -451,14 +453,6 @@ def _reason(problem: Mapping[str, Any]) -> str:
     text = words.get(str(problem["type"])) or str(problem["msg"])
     is_complete = problem["type"] == "value_error" and not text.startswith("it has to")
     return text if is_complete else text + given_value
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is not a number, or an unclosed IPv6 address
-        return False
 
 
 def _way_out(key: str) -> str:
