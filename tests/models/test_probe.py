@@ -14,7 +14,7 @@ import pytest
 from models.probe import ProbeResult, probe, recall, remember
 from models.protocols import GenerationCancelled
 from models.servers.ollama import OllamaChat, OllamaServer
-from tests.models.servers.ollama_server import Behaviour, LoopbackOllama, ScriptedBrain
+from tests.models.servers.ollama_server import LoopbackOllama
 from tests.scripted import ScriptedChat
 from traces import paths
 
@@ -56,7 +56,9 @@ def test_a_server_is_probed(
     schema: bool,
     measured: bool,
 ) -> None:
-    ollama.brain, ollama.behaviour = ScriptedBrain(["Hi", *replies]), Behaviour(**server)
+    ollama.replies = ["Hi", *replies]
+    for name, value in server.items():
+        setattr(ollama, name, value)
     steps: list[str] = []
     result = probe(chat, on_step=steps.append)
     assert (result.name, result.context_tokens) == ("ollama:tiny", context)
@@ -70,8 +72,7 @@ def test_a_server_is_probed(
 def test_the_mode_that_honours_a_schema_is_kept(
     ollama: LoopbackOllama, chat: OllamaChat, plain: str, thinking: str, left: bool
 ) -> None:
-    ollama.behaviour.thinks = True
-    ollama.brain = ScriptedBrain(["Hi", "A", "1, 2, 3", plain, thinking])
+    ollama.thinks, ollama.replies = True, ["Hi", "A", "1, 2, 3", plain, thinking]
     result = probe(chat)
     assert (result.schema, result.schema_thinking) == (plain == GOOD, True)
     assert chat.schema_thinking is left

@@ -1,19 +1,13 @@
-"""A server on this machine that speaks Ollama's published HTTP API, with faults on request.
-
-`ScriptedBrain` says what a test tells it. What differs between Ollama's versions, and what goes wrong with
-it, are the fields of `Behaviour`.
-"""
+"""A server on this machine that speaks Ollama's published HTTP API, with faults on request."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import takewhile
 from operator import eq
 from typing import Any, ClassVar, Literal
@@ -36,11 +30,17 @@ _HUNG_AT_MOST = 20.0
 
 
 @dataclass
-class Behaviour:
-    """How this server differs from a recent, healthy one."""
+class LoopbackOllama:
+    """A server that says ``replies`` in turn, then the last one again; a word is a token.
 
+    What differs between Ollama's versions, and what goes wrong with it, are its other fields.
+    """
+
+    replies: list[str] = field(default_factory=lambda: ["Hello there, friend."])
+    thinking: str = ""
+    top: Sequence[tuple[str, float]] = (("A", -0.2), (" B", -1.8), ("The", -6.0))
+    models: list[str] = field(default_factory=lambda: ["tiny:latest"])
     fault: Fault | None = None
-    version: str = "0.12.11"
     trained_context: int = 32768
     grants_at_most: int | None = None  # of num_ctx, without telling
     thinks: bool = False
@@ -51,55 +51,22 @@ class Behaviour:
     tells_loaded_context: bool = True
     embeds: Sequence[Sequence[float]] | None = None
     says: str = ""  # in place of every answer
-
-
-@dataclass
-class Answer:
-    """What is answered: tokens, each with the log probabilities of what might have come instead."""
-
-    read: int
-    pieces: Sequence[str]
-    top: Sequence[tuple[str, float]]
-    cached: int
-    thinking: str
-
-
-@dataclass
-class ScriptedBrain:
-    """Says ``replies`` in turn, then the last one again; a word is a token."""
-
-    replies: list[str] = field(default_factory=lambda: ["Hello there, friend."])
-    thinking: str = ""
-    top: Sequence[tuple[str, float]] = (("A", -0.2), (" B", -1.8), ("The", -6.0))
-    _said: int = 0
-    _previous: list[str] = field(default_factory=list)
-
-    def answer(self, body: Mapping[str, Any], context: int) -> Answer:
-        words = " ".join(str(m["content"]) for m in body["messages"]).split()
-        words = words[max(0, len(words) - context) :]
-        cached = sum(takewhile(bool, map(eq, self._previous, words[:-1])))
-        self._previous = words
-        reply = self.replies[min(self._said, len(self.replies) - 1)]
-        self._said += 1
-        return Answer(len(words), _words(reply), self.top, cached, self.thinking)
-
-
-@dataclass
-class LoopbackOllama:
-    """The server. ``requests`` lists what was asked: path and body."""
-
-    brain: ScriptedBrain = field(default_factory=ScriptedBrain)
-    behaviour: Behaviour = field(default_factory=Behaviour)
-    models: list[str] = field(default_factory=lambda: ["tiny:latest"])
-    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    url: str = ""
+    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # path and body
     disconnected: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
-    loaded: dict[str, int] = field(default_factory=dict)
-    url: str = ""
+    loaded: dict[str, int] = field(default_factory=dict)  # each model's context
+    read: list[str] = field(default_factory=list)  # the words of the last prompt
 
     def asked(self, path: str) -> list[dict[str, Any]]:
         """The bodies of the requests to ``path``."""
         return [body for asked, body in self.requests if asked == path]
+
+    def next_reply(self) -> list[str]:
+        """Its words, each with the space after it."""
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        *words, last = reply.split(" ")
+        return [*(f"{word} " for word in words), last]
 
 
 @contextmanager
@@ -121,114 +88,86 @@ class _Handler(Handler):
         self.loopback.requests.append((self.path, {}))
         if self._faulty():
             return
-        digest = hashlib.sha256(b"weights").hexdigest()
-        behaviour = self.loopback.behaviour
-        if self.path == "/api/version":
-            self._json({"version": behaviour.version})
-        elif self.path == "/api/tags":
-            self._json({"models": [_listed(name, digest) for name in self.loopback.models]})
-        elif self.path == "/api/ps":
-            told = behaviour.tells_loaded_context
-            self._json(
-                {
-                    "models": [
-                        _listed(name, digest) | ({"context_length": size} if told else {})
-                        for name, size in self.loopback.loaded.items()
-                    ]
-                }
-            )
-        else:
-            self._json({"error": "not found"}, 404)
+        loaded = self.loopback.loaded if self.path == "/api/ps" else dict.fromkeys(self.loopback.models, 0)
+        told = self.path == "/api/ps" and self.loopback.tells_loaded_context
+        self._json(
+            {
+                "version": "0.12.11",
+                "models": [
+                    {"name": name, "digest": "0f", **({"context_length": size} if told else {})}
+                    for name, size in loaded.items()
+                ],
+            }
+        )
 
     def post(self, body: dict[str, Any]) -> None:
-        self.loopback.requests.append((self.path, body))
-        name = _tagged(str(body.get("model", "")))
+        server = self.loopback
+        server.requests.append((self.path, body))
+        name = body["model"] if ":" in body["model"] else f"{body['model']}:latest"
         if self.path != "/api/show" and self._faulty():
             return
-        if name not in self.loopback.models or self.loopback.behaviour.fault == "missing":
-            self._json({"error": f"model '{body.get('model')}' not found"}, 404)
+        if name not in server.models or server.fault == "missing":
+            self._json({"error": f"model '{body['model']}' not found"}, 404)
         elif self.path == "/api/show":
-            self._show()
+            capabilities = ["completion", *["thinking"] * server.thinks]
+            info = {"general.architecture": "qwen2", "qwen2.context_length": server.trained_context}
+            self._json({"model_info": info, "capabilities": capabilities})
         elif self.path == "/api/embed":
-            self._embed(body)
-        elif self.path == "/api/chat":
-            self._chat(body, name)
+            # Not of unit length, as with some models.
+            vectors = server.embeds
+            if vectors is None:
+                vectors = (3 * HashEmbedder(32).embed_passages(body["input"])).tolist()
+            self._json({"model": body["model"], "embeddings": vectors})
+        elif body.get("think") and not server.thinks:
+            self._json({"error": f'"{name}" does not support thinking'}, 400)
         else:
-            self._json({"error": "not found"}, 404)
+            context = min(body["options"]["num_ctx"], server.trained_context)
+            server.loaded[name] = min(context, server.grants_at_most or context)
+            self._stream(self._lines(body, server.loaded[name]))
 
     def _faulty(self) -> bool:
-        fault, said = self.loopback.behaviour.fault, self.loopback.behaviour.says
+        fault, said = self.loopback.fault, self.loopback.says
         if said:
             self._json(json.loads(said))
-            return True
-        if fault == "broken":
+        elif fault == "broken":
             self._json({"error": "llama runner process has terminated: out of memory"}, 500)
-        if fault == "hang-first":
+        elif fault == "hang-first":
             self._hang()
-        return fault in {"broken", "hang-first"}
+        return bool(said) or fault in {"broken", "hang-first"}
 
     def _hang(self) -> None:
         self.close_connection = True
         self.loopback.closing.wait(_HUNG_AT_MOST)
 
-    def _show(self) -> None:
-        behaviour = self.loopback.behaviour
-        self._json(
-            {
-                "details": {"family": "qwen2", "format": "gguf"},
-                "model_info": {
-                    "general.architecture": "qwen2",
-                    "qwen2.context_length": behaviour.trained_context,
-                },
-                "capabilities": ["completion", *(["thinking"] if behaviour.thinks else [])],
-            }
-        )
-
-    def _embed(self, body: Mapping[str, Any]) -> None:
-        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-        given = self.loopback.behaviour.embeds
-        # Not of unit length, as with some models.
-        vectors = given if given is not None else (3 * HashEmbedder(32).embed_passages(texts)).tolist()
-        self._json({"model": body["model"], "embeddings": vectors, "prompt_eval_count": len(texts)})
-
-    def _chat(self, body: dict[str, Any], name: str) -> None:
-        behaviour, think = self.loopback.behaviour, body.get("think")
-        if think and not behaviour.thinks:
-            self._json({"error": f'"{name}" does not support thinking'}, 400)
-            return
-        options = body.get("options") or {}
-        context = min(int(options.get("num_ctx", 4096)), behaviour.trained_context)
-        context = min(context, behaviour.grants_at_most or context)
-        self.loopback.loaded[name] = context
-        self._stream(self._lines(body, self.loopback.brain.answer(body, context), context))
-
-    def _lines(self, body: Mapping[str, Any], answer: Answer, context: int) -> Iterator[dict[str, Any]]:
-        behaviour = self.loopback.behaviour
-        head = {"model": body["model"], "created_at": datetime.now(UTC).isoformat()}
-        thinking = answer.thinking if body.get("think") is not False and behaviour.thinks else ""
-        if thinking and behaviour.thinks_in_tags:
-            yield head | _said(f"<think>\n{thinking}\n</think>\n\n")
+    def _lines(self, body: Mapping[str, Any], context: int) -> Iterator[dict[str, Any]]:
+        server = self.loopback
+        words = " ".join(message["content"] for message in body["messages"]).split()
+        words = words[max(0, len(words) - context) :]
+        cached = sum(takewhile(bool, map(eq, server.read, words[:-1])))
+        server.read = words
+        thinking = server.thinking if body.get("think") is not False and server.thinks else ""
+        if thinking and server.thinks_in_tags:
+            yield _said(f"<think>\n{thinking}\n</think>\n\n")
         elif thinking:
-            yield head | _said("", thinking=thinking)
+            yield _said("", thinking=thinking)
         count, reason = 0, "stop"
-        limit = int((body.get("options") or {}).get("num_predict", -1))
-        for piece in answer.pieces:
+        for piece in server.next_reply():
             count += 1
             logprobs: dict[str, Any] = {}
-            if body.get("logprobs") and behaviour.gives_logprobs:
-                top = [{"token": t, "logprob": p, "bytes": [*t.encode()]} for t, p in answer.top]
+            if body.get("logprobs") and server.gives_logprobs:
+                top = [{"token": t, "logprob": p, "bytes": [*t.encode()]} for t, p in server.top]
                 logprobs = {"logprobs": [{"token": piece, "logprob": -0.2, "top_logprobs": top}]}
-            yield head | _said(piece) | logprobs
-            if count == limit or answer.read + count >= context:
+            yield _said(piece) | logprobs
+            if count == body["options"]["num_predict"] or len(words) + count >= context:
                 reason = "length"
                 break
-        cached = {"prompt_eval_cached_count": answer.cached} if behaviour.tells_cached else {}
-        read = answer.read - (answer.cached if behaviour.leaves_out_cached else 0)
+        told = {"prompt_eval_cached_count": cached} if server.tells_cached else {}
+        read = len(words) - (cached if server.leaves_out_cached else 0)
         counts = {"done": True, "done_reason": reason, "prompt_eval_count": read, "eval_count": count}
-        yield head | _said("") | cached | counts
+        yield _said("") | told | counts
 
     def _stream(self, lines: Iterator[dict[str, Any]]) -> None:
-        fault = self.loopback.behaviour.fault
+        fault = self.loopback.fault
         self.send_response(200)
         self.send_header("Content-Type", "application/x-ndjson")
         self.send_header("Transfer-Encoding", "chunked")
@@ -269,16 +208,4 @@ class _Handler(Handler):
 
 
 def _said(text: str, **more: str) -> dict[str, Any]:
-    return {"message": {"role": "assistant", "content": text, **more}, "done": False}
-
-
-def _listed(name: str, digest: str) -> dict[str, Any]:
-    return {"name": name, "model": name, "size": 491400064, "digest": digest}
-
-
-def _tagged(name: str) -> str:
-    return name if ":" in name else f"{name}:latest"
-
-
-def _words(text: str) -> list[str]:
-    return [part + " " for part in text.split(" ")[:-1]] + text.split(" ")[-1:]
+    return {"model": "tiny", "message": {"role": "assistant", "content": text, **more}, "done": False}

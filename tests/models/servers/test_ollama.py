@@ -65,7 +65,7 @@ def test_streams_the_answer_and_bills_it(ollama: LoopbackOllama, open_chat: Open
 
 
 def test_cached_tokens_count_as_reused_where_that_is_told(ollama: LoopbackOllama, open_chat: Open) -> None:
-    ollama.behaviour.tells_cached = True
+    ollama.tells_cached = True
     chat = open_chat()
     chat.generate(HELLO, ChatOptions())
     usage = chat.generate(HELLO, ChatOptions()).usage
@@ -73,7 +73,7 @@ def test_cached_tokens_count_as_reused_where_that_is_told(ollama: LoopbackOllama
 
 
 def test_context_is_no_more_than_the_model_was_trained_for(ollama: LoopbackOllama, open_chat: Open) -> None:
-    ollama.behaviour.trained_context = 2048
+    ollama.trained_context = 2048
     chat = open_chat(context_tokens=8192)
     assert chat.context_tokens == 2048
     chat.generate(HELLO, ChatOptions())
@@ -93,12 +93,12 @@ def test_refuses_a_prompt_that_does_not_fit_before_asking(ollama: LoopbackOllama
 def test_notices_that_the_server_cut_the_prompt_but_not_where_it_leaves_out_cached_tokens(
     ollama: LoopbackOllama, open_chat: Open
 ) -> None:
-    ollama.behaviour.leaves_out_cached = True
+    ollama.leaves_out_cached = True
     chat, notebook = open_chat(), "word " * 300
     chat.generate([Message("user", notebook)], ChatOptions(max_tokens=16))
     usage = chat.generate([Message("user", notebook + "and now?")], ChatOptions(max_tokens=16)).usage
     assert usage.evaluated < 10
-    ollama.behaviour.leaves_out_cached, ollama.behaviour.grants_at_most = False, 100
+    ollama.leaves_out_cached, ollama.grants_at_most = False, 100
     with pytest.raises(ContextOverflow, match="read only 100 of at least"):
         open_chat().generate([Message("user", notebook)], ChatOptions(max_tokens=16))
 
@@ -111,8 +111,8 @@ def test_notices_that_the_server_cut_the_prompt_but_not_where_it_leaves_out_cach
 def test_thinking_is_kept_apart_unless_there_is_nothing_else(
     ollama: LoopbackOllama, open_chat: Open, in_tags: bool, answer: str
 ) -> None:
-    ollama.behaviour.thinks, ollama.behaviour.thinks_in_tags = True, in_tags
-    ollama.brain.thinking, ollama.brain.replies = "They want a greeting.", [answer]
+    ollama.thinks, ollama.thinks_in_tags = True, in_tags
+    ollama.thinking, ollama.replies = "They want a greeting.", [answer]
     pieces: list[str] = []
     reply = open_chat().generate(HELLO, ChatOptions(on_text=pieces.append))
     assert reply.text == "".join(pieces) == (answer or "They want a greeting.")
@@ -120,8 +120,8 @@ def test_thinking_is_kept_apart_unless_there_is_nothing_else(
 
 
 def test_a_dropped_format_turns_thinking_back_on(ollama: LoopbackOllama, open_chat: Open) -> None:
-    ollama.behaviour.thinks = True
-    ollama.brain.replies = ["Sure! Hello.", '{"word": "hello"}', '{"word": "hello"}']
+    ollama.thinks = True
+    ollama.replies = ["Sure! Hello.", '{"word": "hello"}', '{"word": "hello"}']
     chat = open_chat()
     for _ in range(3):
         chat.generate(HELLO, ChatOptions(schema=SCHEMA))
@@ -143,12 +143,12 @@ def test_choose_reads_log_probabilities(ollama: LoopbackOllama, open_chat: Open)
 
 def test_choose_falls_back_to_a_named_pick(ollama: LoopbackOllama, open_chat: Open) -> None:
     # No label is probable, and once none is picked.
-    ollama.brain.replies = ["The", '{"choice": "Y"}', "The", "I cannot decide.", "B", '{"choice": "B"}']
+    ollama.replies = ["The", '{"choice": "Y"}', "The", "I cannot decide.", "B", '{"choice": "B"}']
     choice = open_chat().choose(HELLO, ["X", "Y"])
     assert (choice.probabilities, choice.measured) == ((0.0, 1.0), False)
     with pytest.raises(ModelError, match="picked none of X, Y"):
         open_chat().choose(HELLO, ["X", "Y"])
-    ollama.behaviour.gives_logprobs = False
+    ollama.gives_logprobs = False
     chat = open_chat()
     choice = chat.choose(HELLO, ["A", "B"])
     assert (choice.probabilities, choice.measured) == ((0.0, 1.0), False)
@@ -188,17 +188,17 @@ def test_faults_become_errors_that_say_what_to_do(
 ) -> None:
     chat = open_chat(patience=SHORT)
     chat.facts()
-    ollama.behaviour.fault = fault
+    ollama.fault = fault
     with pytest.raises(error, match=message) as caught:
         chat.generate(HELLO, ChatOptions())
     assert type(caught.value) is error
     assert caught.value.way_out
-    ollama.behaviour.fault = None
+    ollama.fault = None
     assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
 
 
 def test_slow_is_not_hung(ollama: LoopbackOllama, open_chat: Open) -> None:
-    ollama.behaviour.fault = "slow"
+    ollama.fault = "slow"
     assert open_chat(patience=SHORT).generate(HELLO, ChatOptions()).text == "Hello there, friend."
 
 
@@ -209,7 +209,7 @@ def test_slow_is_not_hung(ollama: LoopbackOllama, open_chat: Open) -> None:
 def test_cancel_ends_a_call_to_a_hung_server(ollama: LoopbackOllama, open_chat: Open, fault: Fault) -> None:
     chat, cancel = open_chat(), threading.Event()
     chat.facts()
-    ollama.behaviour.fault = fault
+    ollama.fault = fault
     threading.Timer(0.1, cancel.set).start()
     with pytest.raises(GenerationCancelled):
         chat.generate(HELLO, ChatOptions(cancel=cancel))
@@ -218,8 +218,8 @@ def test_cancel_ends_a_call_to_a_hung_server(ollama: LoopbackOllama, open_chat: 
 def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open_chat: Open) -> None:
     chat, cancel = open_chat(), threading.Event()
     chat.facts()
-    ollama.behaviour.fault = "slow"
-    ollama.brain.replies = ["word " * 400]
+    ollama.fault = "slow"
+    ollama.replies = ["word " * 400]
     with pytest.raises(GenerationCancelled):
         chat.generate(HELLO, ChatOptions(cancel=cancel, on_text=lambda _: cancel.set()))
     assert ollama.disconnected.wait(60)
@@ -228,7 +228,7 @@ def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open
 def test_cancel_while_waiting_for_another_call(ollama: LoopbackOllama, open_chat: Open) -> None:
     chat, first, second = open_chat(), threading.Event(), threading.Event()
     chat.facts()
-    ollama.behaviour.fault = "hang-first"
+    ollama.fault = "hang-first"
 
     def occupy() -> None:
         with pytest.raises(GenerationCancelled):
@@ -251,8 +251,8 @@ def test_an_error_in_on_text_ends_the_call(ollama: LoopbackOllama, open_chat: Op
 
     chat = open_chat()
     chat.facts()
-    ollama.brain.replies = ["word " * 400, "Hello."]
-    ollama.behaviour.fault = "slow"
+    ollama.replies = ["word " * 400, "Hello."]
+    ollama.fault = "slow"
     with pytest.raises(ZeroDivisionError) as caught:
         chat.generate(HELLO, ChatOptions(on_text=fail))
     assert ollama.disconnected.wait(60)
@@ -290,7 +290,7 @@ def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Op
     chat = open_chat()
     chat.facts()
     embedder = OllamaServer(ollama.url).open_embedder("tiny")
-    ollama.behaviour.says = line
+    ollama.says = line
     for ask in (
         lambda: chat.generate(HELLO, ChatOptions()),
         OllamaServer(ollama.url).version,
@@ -337,7 +337,7 @@ def test_questions_and_passages_are_marked_as_the_models_authors_want(ollama: Lo
     [([[1.0, 2.0], [1.0]], "differ in length"), ([[0.0, 0.0]], "zero"), ([], "0 vectors came for 1")],
 )
 def test_unusable_vectors_are_refused(ollama: LoopbackOllama, vectors: list[list[float]], why: str) -> None:
-    ollama.behaviour.embeds = vectors
+    ollama.embeds = vectors
     with pytest.raises(ModelError, match=why) as caught:
         OllamaServer(ollama.url).open_embedder("tiny").embed_query("who?")
     assert "ollama pull" in caught.value.way_out
@@ -347,9 +347,9 @@ def test_faults(ollama: LoopbackOllama) -> None:
     server = OllamaServer(ollama.url, Patience(connect=1.0, first_token=0.2))
     with pytest.raises(ModelMissing, match="does not have the model other"):
         server.open_embedder("other").embed_query("who?")
-    ollama.behaviour.fault = "broken"
+    ollama.fault = "broken"
     with pytest.raises(ModelError, match="out of memory"):
         server.open_embedder("tiny").embed_query("who?")
-    ollama.behaviour.fault = "hang-first"
+    ollama.fault = "hang-first"
     with pytest.raises(ModelUnreachable, match="silent"):
         server.open_embedder("tiny").embed_query("who?")
