@@ -33,18 +33,17 @@ def answered(question: str, answer: str) -> str:
 
 
 class Windows:
-    """Splits questions and passages into windows of at most ``tokens`` tokens.
+    """Splits questions and passages into windows.
 
     Turns off the padding and truncation of ``tokenizer``, which is that of a BERT.
     """
 
-    def __init__(self, tokenizer: Any, tokens: int = TOKENS) -> None:
+    def __init__(self, tokenizer: Any) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
         self._cls = int(tokenizer.token_to_id("[CLS]"))
         self._sep = int(tokenizer.token_to_id("[SEP]"))
-        self._tokens = tokens
 
     def of(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
         """The windows of each pair of a question (or claim) and a shown passage, at least one each."""
@@ -64,7 +63,7 @@ class Windows:
 
     def _split(self, question: list[int], heading: list[int], body: Any, offset: int) -> Iterator[Window]:
         prefix = [self._cls, *question, self._sep]
-        room = self._tokens - len(prefix) - len(heading) - 1
+        room = TOKENS - len(prefix) - len(heading) - 1
         first = 0
         while True:
             last = first + room

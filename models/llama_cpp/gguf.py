@@ -18,7 +18,11 @@ Scalar = int | float | bool | str
 
 _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
-_STRUCT_FORMATS = {kind: f"<{code}" for kind, code in enumerate("BbHhIif?")} | {10: "<Q", 11: "<q", 12: "<d"}
+_STRUCT_FORMATS = {kind: f"<{code}" for kind, code in enumerate("BbHhIif?")} | {
+    10: "<Q",
+    11: "<q",
+    12: "<d",
+}
 _MAX_STRING_BYTES = 1 << 24
 
 

@@ -15,15 +15,7 @@ from policy.evaluation import evaluating
 from policy.evaluation.report import machine
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = (
-    "duckdb",
-    "llama-cpp-python",
-    "langgraph",
-    "sentence-transformers",
-    "torch",
-    "rank-bm25",
-    "textual",
-)
+_PACKAGES = "duckdb llama-cpp-python langgraph sentence-transformers torch rank-bm25 textual".split()
 
 
 @dataclass(frozen=True)

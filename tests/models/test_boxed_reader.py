@@ -28,7 +28,7 @@ from models.boxed_reader import (
     read_manifest,
     reading,
 )
-from models.boxed_reader.windows import Window, Windows
+from models.boxed_reader.windows import TOKENS, Window, Windows
 from models.protocols import ModelError, Reader, Reading, Span, Support
 from tests.scripted import WordReader
 
@@ -59,8 +59,7 @@ def scored(window: Window, passage: str, words: str, height: float = 9.0) -> tup
     return start, end
 
 
-def test_an_answer_is_looked_for_below_the_heading(tokenizer: Any) -> None:
-    [[window]] = Windows(tokenizer).of([("How much is late payment?", PASSAGE)])
+def test_an_answer_is_looked_for_below_the_heading(window: Window) -> None:
     first, last = window.offsets[0], window.offsets[-1]
     assert PASSAGE[first[0] : last[1]] == PASSAGE.partition("\n")[2]
     assert len(window.ids) == window.body + len(window.offsets) + 1
@@ -69,9 +68,9 @@ def test_an_answer_is_looked_for_below_the_heading(tokenizer: Any) -> None:
 
 def test_a_long_passage_is_read_in_windows_that_overlap(tokenizer: Any) -> None:
     passage = "Fees\n" + " ".join(f"word{number}" for number in range(400))
-    [windows] = Windows(tokenizer, tokens=256).of([("what", passage)])
+    [windows] = Windows(tokenizer).of([("what", passage)])
     assert len(windows) > 1
-    assert all(len(window.ids) <= 256 for window in windows)
+    assert all(len(window.ids) <= TOKENS for window in windows)
     heading = windows[0].ids[: windows[0].body]
     for before, after in pairwise(windows):
         assert after.ids[: after.body] == heading
@@ -85,16 +84,9 @@ def test_a_passage_without_words_is_read_too(tokenizer: Any) -> None:
     assert not found(window, "\n", zeros, zeros).spans
 
 
-def test_a_number_is_never_cut(window: Window) -> None:
-    start, end = scored(window, PASSAGE, "500")
-    best = found(window, PASSAGE, start, end).spans[0]
-    assert PASSAGE[best.start : best.end] == "2,500.75"
-
-
-def test_candidates_do_not_overlap_and_shares_sum_to_at_most_one(window: Window) -> None:
-    start, end = scored(window, PASSAGE, "6,000")
-    candidates = found(window, PASSAGE, start, end).spans
-    assert PASSAGE[candidates[0].start : candidates[0].end] == "6,000"
+def test_a_number_is_never_cut_and_candidates_do_not_overlap(window: Window) -> None:
+    candidates = found(window, PASSAGE, *scored(window, PASSAGE, "500")).spans
+    assert PASSAGE[candidates[0].start : candidates[0].end] == "2,500.75"
     assert len(candidates) > 1
     assert sum(one.probability for one in candidates) <= 1
     for one in candidates:
@@ -226,27 +218,22 @@ class _Shortest:
         return [1 / (1 + len(passage)) for passage in passages]
 
 
-_RANKED = RankedReader(WordReader({_QUESTION: ("Tolvang", 0.9)}), _Shortest())
-
-
 def test_both_judge_a_passage_and_the_reader_marks_it() -> None:
-    marked, without = _RANKED.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
+    ranked = RankedReader(WordReader({_QUESTION: ("Tolvang", 0.9)}), _Shortest())
+    marked, without = ranked.read(_QUESTION, ["Tolvang supplies them.", "Why?"])
     odds = math.pow(9, 0.9) * math.pow(1 / 22, 0.1)  # of the reader's 0.9 and the reranker's 1/23
     assert marked.probability == pytest.approx(odds / (1 + odds))
     (span,) = marked.spans
     assert (span.start, span.end) == (0, 7)
     assert span.probability == 0.9, "it stays the reader's"
     assert without.spans == ()
-    assert _RANKED.read(_QUESTION, []) == []
-    assert _RANKED.name == "words with shortest"
+    assert ranked.read(_QUESTION, []) == []
+    assert ranked.name == "words with shortest"
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
-def test_a_reranker_that_is_certain_is_not_alone(score: float) -> None:
-    class Certain(_Shortest):
-        def score(self, query: str, passages: Sequence[str]) -> list[float]:
-            return [score] * len(passages)
-
+def test_a_reranker_that_is_certain_is_not_alone(score: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Shortest, "score", lambda _self, _query, passages: [score] * len(passages))
     reader = WordReader({_QUESTION: ("Tolvang", 0.9)})
-    (reading,) = RankedReader(reader, Certain()).read(_QUESTION, ["Tolvang supplies them."])
+    (reading,) = RankedReader(reader, _Shortest()).read(_QUESTION, ["Tolvang supplies them."])
     assert 0 < reading.probability < 1

@@ -34,16 +34,10 @@ if TYPE_CHECKING:
     from tui.library.screen import LibraryScreen
 
 
-_AT_ONCE: Final = {
-    "ask.sessions",
-    "ask.new",
-    "library.add",
-    "library.search",
-    "runs.search",
-    "runs.unfinished",
-    "models.file",
-    "settings.search",
-}
+_AT_ONCE: Final = set(
+    "ask.sessions ask.new library.add library.search runs.search runs.unfinished models.file "
+    "settings.search".split()
+)
 """Actions that the palette performs on another screen; the others need a selection there first."""
 
 _MODES: Final = {"run": "ask", "decisions": "learn", "policy": "learn"}

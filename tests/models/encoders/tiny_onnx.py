@@ -7,21 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-_WORDS = (
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "the",
-    "a",
-    "river",
-    "sea",
-    "bank",
-    "money",
-    "what",
-    "is",
-    ":",
-)
+_WORDS = "[PAD] [UNK] [CLS] [SEP] the a river sea bank money what is :".split()
 
 
 def write_embedder(folder: Path, pooling: str = "cls_token", prompts: dict[str, str] | None = None) -> None:

@@ -55,6 +55,10 @@ def test_answers_and_streams(real_chat: LlamaCppChat, capfd: pytest.CaptureFixtu
     assert reply.finish_reason == "stop"
     assert reply.usage.evaluated + reply.usage.reused == prompt_size(real_chat, question)
     assert reply.usage.generated >= len(pieces)
+    pieces.clear()
+    question = user("Repeat exactly: 日本語 🚀 éü 中文")
+    assert "🚀" in real_chat.generate(question, ChatOptions(max_tokens=32, on_text=pieces.append)).text
+    assert "\ufffd" not in "".join(pieces), "characters of several bytes arrive whole"
     assert capfd.readouterr() == ("", "")
 
 
@@ -166,16 +170,6 @@ def test_a_schema_that_has_no_grammar_leaves_the_answer_free(
     backslash = {"enum": ['a"b']}  # the converter writes a grammar that does not compile
     assert real_chat.generate(user("Say hello."), ChatOptions(max_tokens=8, schema=backslash)).text
     assert "could not compile" in caplog.text
-
-
-@pytest.mark.model
-def test_characters_of_several_bytes_arrive_whole(real_chat: LlamaCppChat) -> None:
-    pieces: list[str] = []
-    reply = real_chat.generate(
-        user("Repeat exactly: 日本語 🚀 éü 中文"), ChatOptions(max_tokens=32, on_text=pieces.append)
-    )
-    assert "🚀" in reply.text
-    assert "\ufffd" not in "".join(pieces)
 
 
 @pytest.mark.model

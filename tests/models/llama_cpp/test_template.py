@@ -40,14 +40,16 @@ def test_a_template_without_a_system_role_gets_it_told_by_the_user() -> None:
     assert prompt == "<s><user>Be brief.\n\nHello<assistant>Hi.<user>Bye<model>"
 
 
-def test_a_template_that_accepts_nothing() -> None:
-    with pytest.raises(ModelError, match="never"):
-        ChatTemplate("{{ raise_exception('never') }}").render(TALK)
-
-
-def test_what_is_no_template() -> None:
-    with pytest.raises(ModelError, match="cannot be read") as caught:
-        ChatTemplate("{% for m in messages %}{{ m.content }")
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("{{ raise_exception('never') }}", "never"),
+        ("{% for m in messages %}{{ m.content }", "cannot be read"),
+    ],
+)
+def test_a_template_that_accepts_nothing_or_is_none(template: str, told: str) -> None:
+    with pytest.raises(ModelError, match=told) as caught:
+        ChatTemplate(template).render(TALK)
     assert caught.value.way_out
 
 

@@ -221,14 +221,13 @@ def test_a_schema_is_written_as_the_server_takes_it(
     assert server.asked[-1].get("response_format", {}).get("type") == used
 
 
-def test_choose_reads_log_probabilities(chat: OpenAiChat, server: Loopback) -> None:
+def test_choose_reads_log_probabilities_and_names_its_pick_without_them(
+    chat: OpenAiChat, server: Loopback
+) -> None:
     choice = chat.choose(HELLO, ["A", "B"])
     assert choice.measured
     assert choice.probabilities[1] / choice.probabilities[0] == pytest.approx(2.718281828**-1.6, rel=1e-6)
     assert (server.asked[0]["max_tokens"], server.asked[0]["top_logprobs"]) == (1, 20)
-
-
-def test_choose_names_its_pick_without_them(chat: OpenAiChat, server: Loopback) -> None:
     server.gives_logprobs, server.reply = False, '{"choice":"B"}'
     for _ in range(2):
         choice = chat.choose(HELLO, ["A", "B"])

@@ -6,18 +6,9 @@ import subprocess
 import sys
 
 _HEAVY = (
-    "duckdb",
-    "httpx",
-    "langchain_core",
-    "langgraph",
-    "llama_cpp",
-    "numpy",
-    "pydantic",
-    "sentence_transformers",
-    "torch",
-    "transformers",
-    "typer",
-)
+    "duckdb httpx langchain_core langgraph llama_cpp numpy pydantic sentence_transformers torch "
+    "transformers typer"
+).split()
 _PROGRAM = f"""
 import asyncio, sys
 

@@ -20,18 +20,10 @@ from aiohttp import ClientSession, ClientWebSocketResponse
 
 EXECUTABLE = shutil.which("chromium")
 _FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--remote-debugging-port=0",
-    "--window-size=1100,700",
-)
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --disable-dev-shm-usage --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync --remote-debugging-port=0 "
+    "--window-size=1100,700"
+).split()
 # The page keeps its xterm.js terminal to itself; as it is made, a field of it is caught.
 _CATCH_TERMINAL = """
 Object.defineProperty(Object.prototype, "_addonManager", {
