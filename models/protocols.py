@@ -166,7 +166,7 @@ class Loadable(Protocol):
     """A model that takes noticeable time to load, and can do so before it is needed."""
 
     def warm_up(self) -> None:
-        """Load the model and run it once; meant for a worker thread. Raises `ModelError`."""
+        """Make the model ready for its first use; meant for a worker thread. Raises `ModelError`."""
 
 
 class Reranker(Protocol):

@@ -169,12 +169,8 @@ def run_parts(parts: dict[str, Any], store: Store, settings: Settings) -> dict[s
 
 def warm_up(*models: object) -> None:
     """Load those of the models that load at their first use."""
-    from models.llama_cpp import LlamaCppChat
-
     for model in models:
-        if isinstance(model, LlamaCppChat):
-            model.loaded()
-        elif isinstance(model, Loadable):
+        if isinstance(model, Loadable):
             model.warm_up()
 
 

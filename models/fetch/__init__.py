@@ -230,7 +230,7 @@ def _locked(path: Path, watch: Watch) -> Iterator[None]:
             held = lock.acquire(timeout=_LOCK_POLL_SECONDS)
             break
         except filelock.Timeout:
-            watch.report("waiting", 0, detail="another process is fetching this model")
+            watch.report("waiting", 0)
     with held:
         yield
 

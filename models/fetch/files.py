@@ -54,7 +54,6 @@ class PullProgress:
     done: int  # bytes fetched, of all files of the model; in the ``checking`` phase bytes checked
     total: int
     source: SourceName | None = None  # the source of the bytes, if there is one
-    detail: str = ""  # a host or a wheel
     given_up: str = ""  # the source before this one, and why it was given up
 
 
@@ -69,17 +68,12 @@ class Watch:
     finished: int = 0  # bytes of the files that are already in place
 
     def report(
-        self,
-        phase: PullPhase,
-        done_in_file: int,
-        source: SourceName | None = None,
-        detail: str = "",
-        given_up: str = "",
+        self, phase: PullPhase, done_in_file: int, source: SourceName | None = None, given_up: str = ""
     ) -> None:
         """Report progress; ``done_in_file`` counts the current file only. Raises `PullCancelled`."""
         self.pause(0)
         done = min(self.finished + done_in_file, self.total)
-        self.progress(PullProgress(self.model, phase, done, self.total, source, detail, given_up))
+        self.progress(PullProgress(self.model, phase, done, self.total, source, given_up))
 
     def pause(self, seconds: float) -> None:
         """Sleep for ``seconds`` or until the cancel event is set. Raises `PullCancelled`."""
@@ -141,7 +135,7 @@ def check_file(path: Path, file: ModelFile, watch: Watch) -> None:
         while block := stream.read(8 * BLOCK):
             digest.update(block)
             size += len(block)
-            watch.report("checking", size, detail=file.path)
+            watch.report("checking", size)
     actual = digest.hexdigest()
     if size != file.size or actual != file.sha256:
         raise ChecksumMismatch(

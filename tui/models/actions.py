@@ -74,13 +74,12 @@ class PullView(DrawnText):
 
         source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
         head = f"{progress.model}: {PHASES[progress.phase]}{source}"
-        notes = [clean(progress.detail)] if progress.phase == "waiting" else self._notes
         share = progress.done / max(1, progress.total)
         words = f" {share:4.0%} of {size(progress.total)}"
         lines = [
             Content(head).stylize("bold", 0, len(progress.model)),
             gauge(share, max(width - len(words), 8)) + words,
-            *(Content(f"! {one_line(note, width - 2)}").stylize("$warning") for note in notes),
+            *(Content(f"! {one_line(note, width - 2)}").stylize("$warning") for note in self._notes),
         ]
         return Content("\n").join(lines)
 

