@@ -166,6 +166,9 @@ class FolderModel(ABC):
         self._lock = threading.RLock()
         self._loaded: Any = None
 
+    def warm_up(self) -> None:
+        self._model()
+
     def _model(self) -> Any:
         with self._lock:
             if self._loaded is None:
@@ -249,9 +252,6 @@ class OnnxEmbedder(OnnxModel):
         super().__init__(folder, "embedding model", name)
         self._recipe = recipe
 
-    def warm_up(self) -> None:
-        self.embed_query("warm up")
-
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         recipe = self._recipe or read_recipe(self._folder)
         return np.stack([self._vector(recipe.passage + text, recipe) for text in texts])
@@ -272,9 +272,6 @@ class OnnxReranker(OnnxModel):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "reranker")
         self._remembered = lru_cache(REMEMBERED)(self._score)
-
-    def warm_up(self) -> None:
-        self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         return [self._remembered(query, passage) for passage in passages]
@@ -298,9 +295,6 @@ class LocalEmbedder(FolderModel):
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, "embedding model", name)
-
-    def warm_up(self) -> None:
-        self.embed_query("warm up")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         # A batch is as slow as its longest text, so texts of similar length share one. Length in tokens:
@@ -346,9 +340,6 @@ class CrossEncoderReranker(FolderModel):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, "reranker")
-
-    def warm_up(self) -> None:
-        self.score("warm up", ["warm up"])
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         if not passages:

@@ -186,9 +186,6 @@ class BoxedReader(FolderModel):
     def __init__(self, folder: Path = SHIPPED) -> None:
         super().__init__(folder, "reader", "boxed-reader")
 
-    def warm_up(self) -> None:
-        self.read("warm up", ["warm up\nwarm up"])
-
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage, in the order of ``passages``.
 

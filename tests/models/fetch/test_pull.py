@@ -216,16 +216,6 @@ def test_without_a_source_the_reasons_are_told(models: Path, heard: Listener, in
     assert str(models / "tiny-0.1") in caught.value.way_out
 
 
-def test_rechecking_mends_a_file_that_went_bad(pull_tiny: Puller, index: TinyIndex) -> None:
-    place = pull_tiny()
-    place.write_bytes(CONTENT[:-1] + b"?")
-    index.asked.clear()
-    assert pull_tiny(recheck=True).read_bytes() == CONTENT
-    assert len(index.asked) == 4
-    pull_tiny(recheck=True)
-    assert len(index.asked) == 4, "a good file is not fetched again"
-
-
 # --- files that came by other hands -----------------------------------------------------------
 
 
@@ -272,9 +262,15 @@ def test_a_wrong_file_put_there_by_hand_is_refused_and_fetched(
         with pytest.raises(ChecksumMismatch) as caught:
             checked(tiny_entry())
     assert "deepthink models pull tiny-0.1" in caught.value.way_out
-    assert pull_tiny().read_bytes() == CONTENT
-    assert len(index.asked) == 4
+    for recheck in (False, True):  # a good file is not fetched again
+        assert pull_tiny(recheck=recheck).read_bytes() == CONTENT
+        assert len(index.asked) == 4
     assert checked(tiny_entry()) == by_hand
+    stamp = by_hand.stat()
+    by_hand.write_bytes(CONTENT[:-1] + b"?")
+    os.utime(by_hand, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert checked(tiny_entry()) == by_hand, "it looks as it did when it was verified"
+    assert pull_tiny(recheck=True).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"tiny.gguf": 7}', None])

@@ -72,22 +72,20 @@ def test_cached_tokens_count_as_reused_where_that_is_told(ollama: LoopbackOllama
     assert (usage.evaluated, usage.reused) == (1, 3)
 
 
-def test_context_is_no_more_than_the_model_was_trained_for(ollama: LoopbackOllama, open_chat: Open) -> None:
-    ollama.trained_context = 2048
-    chat = open_chat(context_tokens=8192)
-    assert chat.context_tokens == 2048
-    chat.generate(HELLO, ChatOptions())
-    assert ollama.asked("/api/chat")[0]["options"]["num_ctx"] == 2048
-
-
-def test_refuses_a_prompt_that_does_not_fit_before_asking(ollama: LoopbackOllama, open_chat: Open) -> None:
-    chat = open_chat(context_tokens=256)
+@pytest.mark.parametrize(("trained", "requested"), [(256, 8192), (8192, 256)])
+def test_refuses_a_prompt_that_does_not_fit_before_asking(
+    ollama: LoopbackOllama, open_chat: Open, trained: int, requested: int
+) -> None:
+    ollama.trained_context = trained
+    chat = open_chat(context_tokens=requested)
     with pytest.raises(ContextOverflow, match="256 tokens") as caught:
         chat.generate([Message("user", "word " * 300)], ChatOptions(max_tokens=16))
     assert caught.value.way_out
     with pytest.raises(ContextOverflow):
         chat.generate(HELLO, ChatOptions(max_tokens=256))
     assert ollama.asked("/api/chat") == []
+    chat.generate(HELLO, ChatOptions(max_tokens=16))
+    assert ollama.asked("/api/chat")[0]["options"]["num_ctx"] == 256
 
 
 def test_notices_that_the_server_cut_the_prompt_but_not_where_it_leaves_out_cached_tokens(
@@ -193,13 +191,8 @@ def test_faults_become_errors_that_say_what_to_do(
         chat.generate(HELLO, ChatOptions())
     assert type(caught.value) is error
     assert caught.value.way_out
-    ollama.fault = None
+    ollama.fault = "slow"  # which is not hung
     assert chat.generate(HELLO, ChatOptions()).text == "Hello there, friend."
-
-
-def test_slow_is_not_hung(ollama: LoopbackOllama, open_chat: Open) -> None:
-    ollama.fault = "slow"
-    assert open_chat(patience=SHORT).generate(HELLO, ChatOptions()).text == "Hello there, friend."
 
 
 # Cancelling
@@ -213,16 +206,6 @@ def test_cancel_ends_a_call_to_a_hung_server(ollama: LoopbackOllama, open_chat: 
     threading.Timer(0.1, cancel.set).start()
     with pytest.raises(GenerationCancelled):
         chat.generate(HELLO, ChatOptions(cancel=cancel))
-
-
-def test_cancel_while_text_arrives_stops_the_server(ollama: LoopbackOllama, open_chat: Open) -> None:
-    chat, cancel = open_chat(), threading.Event()
-    chat.facts()
-    ollama.fault = "slow"
-    ollama.replies = ["word " * 400]
-    with pytest.raises(GenerationCancelled):
-        chat.generate(HELLO, ChatOptions(cancel=cancel, on_text=lambda _: cancel.set()))
-    assert ollama.disconnected.wait(60)
 
 
 def test_cancel_while_waiting_for_another_call(ollama: LoopbackOllama, open_chat: Open) -> None:
@@ -245,16 +228,20 @@ def test_cancel_while_waiting_for_another_call(ollama: LoopbackOllama, open_chat
     busy.join()
 
 
-def test_an_error_in_on_text_ends_the_call(ollama: LoopbackOllama, open_chat: Open) -> None:
-    def fail(_: str) -> None:
-        raise ZeroDivisionError
+@pytest.mark.parametrize("error", [GenerationCancelled, ZeroDivisionError])
+def test_a_call_that_ends_while_text_arrives_stops_the_server(
+    ollama: LoopbackOllama, open_chat: Open, error: type[Exception]
+) -> None:
+    chat, cancel = open_chat(), threading.Event()
 
-    chat = open_chat()
-    chat.facts()
-    ollama.replies = ["word " * 400, "Hello."]
-    ollama.fault = "slow"
-    with pytest.raises(ZeroDivisionError) as caught:
-        chat.generate(HELLO, ChatOptions(on_text=fail))
+    def end(_: str) -> None:
+        cancel.set()
+        if error is ZeroDivisionError:
+            raise error
+
+    ollama.replies, ollama.fault = ["word " * 400, "Hello."], "slow"
+    with pytest.raises(error) as caught:
+        chat.generate(HELLO, ChatOptions(cancel=cancel, on_text=end))
     assert ollama.disconnected.wait(60)
     assert caught.traceback  # held on to: the connection must not wait for it to be forgotten
     assert chat.generate(HELLO, ChatOptions()).text
