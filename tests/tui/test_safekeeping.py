@@ -110,7 +110,6 @@ def test_a_forgotten_document_is_in_no_file_of_the_home(
 
 _KEPT = made.evidence(1, FACTS["fire.md"], collection="facts", document="fire.md")
 _ITS = made.evidence(2, SECRET, collection="facts", document="supplier.md")
-_ITS = made.evidence(2, SECRET, collection="facts", document="supplier.md")
 _USES: dict[str, list[ev.Event]] = {
     "kept": [ev.EvidenceKept(1, [_ITS], [])],
     "shown first": [ev.FirstLook(PHRASE, SECRET, 7, "Memo", None, 0.6)],
