@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import normal
 from agent.text.language import language
-from agent.text.quantities import dates
+from agent.text.quantities import Date, dates
 
 _PERIOD = re.compile(r"(?:fiscal year|year|quarterly period|quarter|period)\s+ended:?\s", re.IGNORECASE)
 _FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?|annual report", re.IGNORECASE)
@@ -22,6 +22,8 @@ _REGISTRANT = "exact name of registrant"
 _FIRST_BLOCKS = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160
 _LONGEST_DATE = 40
+_TOP = 6  # lines in which a date may have a label
+_LABEL_WORDS = 4  # most words of a label before a date, as in "Price list valid from"
 
 
 def with_cover(document: ParsedDocument, path: Path) -> ParsedDocument:
@@ -41,7 +43,7 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     """
     if cover := _filing(blocks):
         return cover
-    code = language(max((block.text for block in blocks[:12]), key=len, default=""))
+    code = _language(blocks)
     if _says_something(declared, path) and not is_date(declared, code):
         return _shortened(declared)
     headings = [index for index, block in enumerate(blocks[:12]) if block.kind == "heading"]
@@ -56,6 +58,10 @@ def stated_title(declared: str, blocks: Sequence[Block], path: Path) -> str:
     )
     title = next((block.text for block in candidates if not is_date(block.text, code)), "")
     return _shortened(title) or title_of_name(path)
+
+
+def _language(blocks: Sequence[Block]) -> str:
+    return language(max((block.text for block in blocks[:12]), key=len, default=""))
 
 
 def _shortened(title: str) -> str:
@@ -81,7 +87,9 @@ def title_of_name(path: Path) -> str:
 def stated_date(blocks: Sequence[Block]) -> str:
     """The document's ISO date: when it was issued, else the end of the period it reports on, else "".
 
-    The date of issue comes first, because it shows which of two documents on one period is later.
+    The date of issue comes first, because it shows which of two documents on one period is later. Without
+    them, it is the first line that is a date, else one at the top that is a short label and a date ("Gültig
+    ab 1. März 2026").
     """
     first = [block.text for block in blocks[:_FIRST_BLOCKS] if block.text]
     for text in first[:20]:
@@ -91,7 +99,20 @@ def stated_date(blocks: Sequence[Block]) -> str:
         for text in first:
             if (period := _PERIOD.search(text)) and (day := _date(text[period.end() :])[1]):
                 return day
-    return next(filter(None, map(full_date, first[:20])), "")
+    code = _language(blocks)
+    top = [line for text in first[:_TOP] for line in text.splitlines()][:_TOP]
+    labelled = (_labelled_date(line, code) for line in top)
+    return next(filter(None, chain(map(full_date, first[:20]), labelled)), "")
+
+
+def _labelled_date(text: str, language_code: str) -> str:
+    """The ISO date at the end of a line that has nothing else but a label of a few words; else ""."""
+    line = normal(text) if len(text) <= _LONGEST_TITLE else ""
+    for found in dates(line, language_code):
+        label = line.removesuffix(found.shown)
+        if label != line and len(label.split()) <= _LABEL_WORDS and not any(map(str.isdigit, label)):
+            return _iso(found)
+    return ""
 
 
 def full_date(text: str) -> str:
@@ -127,10 +148,16 @@ def _date(text: str) -> tuple[str, str]:
     """The full date at the start of ``text``, as written and as ISO; else two empty strings."""
     head = normal(text[:_LONGEST_DATE])
     for match in dates(head):
-        # A date with slashes is ambiguous.
-        if match.year and match.day and head.startswith(match.shown) and "/" not in match.shown:
-            try:
-                return match.shown, date(match.year, match.month, match.day).isoformat()
-            except ValueError:
-                continue  # February 30: printed, but no date
+        if head.startswith(match.shown) and (day := _iso(match)):
+            return match.shown, day
     return "", ""
+
+
+def _iso(found: Date) -> str:
+    """A full date in ISO form; "" without a day or year, and for one with slashes, which is ambiguous."""
+    if not (found.year and found.day) or "/" in found.shown:
+        return ""
+    try:
+        return date(found.year, found.month, found.day).isoformat()
+    except ValueError:  # February 30: printed, but no date
+        return ""

@@ -154,6 +154,25 @@ def test_neither_a_date_nor_the_heading_of_a_part_is_a_title(name: str, text: st
     assert parse(name, text).title == title
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "date"),
+    [
+        ("a.md", "# Price list\n\nValid from 1 March 2026\n\nBread costs 3 euros.\n", "2026-03-01"),
+        ("a.txt", "Bakery\nValid from: 1 March 2026\nPrices in euros\nBread 3", "2026-03-01"),
+        ("a.md", "# Preisliste\n\nGültig ab 1. März 2026\n\nDas Brot kostet drei Euro.\n", "2026-03-01"),
+        ("a.md", "# Prix\n\n**Dès le 1er mars 2026**\n\nLe pain coûte trois euros.\n", "2026-03-01"),
+        ("a.md", "# Council meeting 2024-09-27\n\n- Check-in\n", "2024-09-27"),
+        ("a.md", "# Price list\n\nValid from 1 March 2026\n\n2 March 2026\n", "2026-03-02"),
+        ("a.md", "# Lease\n\nThe rent is due on 1 March 2026 in full.\n", ""),
+        ("a.md", "# Lease\n\nThe first rent is due on 1 March 2026\n", ""),
+        ("a.md", "# Prices\n\nValid from March 2026\n", ""),
+        ("a.md", f"# Plan\n\n{'It goes on.' * 3}\n\n{'- a' * 2}\n\nb\n\nc\n\nd\n\nDue 1 March 2026\n", ""),
+    ],
+)
+def test_a_date_with_a_label_at_the_top_is_the_date(name: str, text: str, date: str) -> None:
+    assert parse(name, text).date == date
+
+
 def test_chinese() -> None:
     text = "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n"
     assert shape(parse("a.txt", text)) == [
