@@ -16,7 +16,6 @@ from agent.documents.ingest import (
     FileProgress,
     FileSetAside,
     FilesUnread,
-    IngestEvent,
     ScansFound,
 )
 from agent.documents.reading import read
@@ -70,12 +69,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def _read(store: Store, folder: Path, eye: _Eye | None) -> list[IngestEvent]:
-    return read_in(store, folder, recogniser=eye)
-
-
 def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
-    events = _read(store, folder, _Eye({10: "The crane costs 90 euros.", 20: "It is paid."}))
+    events = read_in(store, folder, recogniser=_Eye({10: "The crane costs 90 euros.", 20: "It is paid."}))
     told = [e for e in events if isinstance(e, (FileSetAside, ScansFound, FileProgress, FileDone))]
     assert [type(event).__name__.removeprefix("File") for event in told] == [
         *("SetAside", "Progress", "Done", "ScansFound", "Progress", "Progress", "Progress", "Done")
@@ -84,14 +79,16 @@ def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
     scan = next(document for document in Library(store).documents("c") if document.name == "a.tiff")
     assert (scan.pages, scan.coverage) == (2, 1.0)
     assert not scan.notices, "nothing to warn of"
-    assert not [event for event in _read(store, folder, _Eye({})) if isinstance(event, ScansFound)]
+    assert not [
+        event for event in read_in(store, folder, recogniser=_Eye({})) if isinstance(event, ScansFound)
+    ]
 
 
 def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        _read(store, folder, _Eye({10: "The crane.", 20: "fail"}))
+        read_in(store, folder, recogniser=_Eye({10: "The crane.", 20: "fail"}))
     eye = _Eye({20: "It is paid."})
-    _read(store, folder, eye)
+    read_in(store, folder, recogniser=eye)
     assert eye.seen == [20]
     library = Library(store)
     texts = [p.text for d in library.documents("c") for p in library.document_passages(d.id)]
@@ -101,7 +98,7 @@ def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Pa
 
 def test_pictures_without_words_are_only_named_and_not_looked_at_twice(store: Store, folder: Path) -> None:
     for eye, seen in ((_Eye({}), [10, 20]), (_Eye({}), [])):
-        events = _read(store, folder, eye)
+        events = read_in(store, folder, recogniser=eye)
         assert eye.seen == seen
         (unread,) = [event for event in events if isinstance(event, FilesUnread)]
         assert unread.names == {"no words in the picture": ["a.tiff"]}
@@ -112,13 +109,13 @@ def test_a_damaged_picture_keeps_no_other_file_from_being_read(store: Store, fol
     picture = BytesIO()
     Image.effect_noise((60, 60), 50).save(picture, "PNG")
     (folder / "0.png").write_bytes(picture.getvalue()[:2000])
-    events = _read(store, folder, _Eye({10: "The crane costs 90 euros."}))
+    events = read_in(store, folder, recogniser=_Eye({10: "The crane costs 90 euros."}))
     assert [event.name for event in events if isinstance(event, FileFailed)] == ["0.png"]
     assert names(store) == {"a.tiff", "b.md"}
 
 
 def test_without_recognition_pictures_are_of_a_kind_that_is_not_read(store: Store, folder: Path) -> None:
-    events = _read(store, folder, None)
+    events = read_in(store, folder, recogniser=None)
     (unread,) = [event for event in events if isinstance(event, FilesUnread)]
     assert unread.names == {"text recognition is off": ["a.tiff"]}
     with pytest.raises(DeepthinkError, match="text recognition is off"):
@@ -134,12 +131,12 @@ def test_a_pdf_is_read_again_once_its_scans_can_be(store: Store, tmp_path: Path)
     folder = tmp_path / "documents"
     folder.mkdir()
     writer.write(folder / "a.pdf")
-    (done,) = [event for event in _read(store, folder, None) if isinstance(event, FileDone)]
+    (done,) = [event for event in read_in(store, folder, recogniser=None) if isinstance(event, FileDone)]
     assert "1 of 2 pages are scans" in done.notices[0]
-    (done,) = [event for event in _read(store, folder, None) if isinstance(event, FileDone)]
+    (done,) = [event for event in read_in(store, folder, recogniser=None) if isinstance(event, FileDone)]
     assert done.outcome == "unchanged"
     eye = _Eye({10: "The crane costs 90 euros."})
-    (done,) = [event for event in _read(store, folder, eye) if isinstance(event, FileDone)]
+    (done,) = [event for event in read_in(store, folder, recogniser=eye) if isinstance(event, FileDone)]
     assert (done.outcome, done.pages) == ("updated", 2)
 
 

@@ -42,24 +42,6 @@ def test_the_same_in_another_notation(one: tuple[str, str], other: tuple[str, st
     assert is_among(_one(*one), [_one(*other)])
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("30 days", "30 months"),
-        ("30 days", "1 month"),  # it depends on the month
-        ("20 °C", "20 °F"),
-        ("12 V", "12 A"),
-        ("5 %", "5 years"),
-        ("$84.6 billion", "$84.6 million"),
-        ("3 May 2024", "3 May 2023"),
-        ("£640,000", "640,000 euros"),
-        ("17:40", "5:40 am"),
-    ],
-)
-def test_not_the_same(one: str, other: str) -> None:
-    assert not is_among(_one(one), [_one(other)])
-
-
 def test_a_sign_that_can_be_read_in_two_ways_is_told_by_the_text_or_left_open() -> None:
     assert _values("1.200", "") == {1200, 1.2}
     assert _values("1.200 und 3,5", "") == {1200, 3.5}
@@ -95,7 +77,14 @@ def test_what_a_passage_says_in_any_notation(wanted: str, held: str) -> None:
         ("48,500", "45,800"),
         ("1.2 billion", "1,284.6"),  # too round to be matched by rounding
         ("$84.6 billion", "$84.6 million"),
+        ("£640,000", "640,000 euros"),
         ("five minutes", "five seconds"),
+        ("30 days", "30 months"),
+        ("30 days", "1 month"),  # it depends on the month
+        ("20 °C", "20 °F"),
+        ("12 V", "12 A"),
+        ("5 %", "5 years"),
+        ("17:40", "5:40 am"),
         ("5 million visitors", "for 5 days"),
         ("4 May 2024", "3 May 2024"),
         ("3 May 2024", "3 May 2023"),

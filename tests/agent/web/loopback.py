@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from types import TracebackType
 from typing import ClassVar, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -22,29 +21,21 @@ from tests.loopback import Handler, serving
 
 @dataclass
 class Answer:
-    """What a path answers with.
+    """What a path answers with."""
 
-    Attributes:
-        body: Its pieces; ``pause`` seconds lie between two of them.
-        length: What Content-Length says, if not the truth.
-        waits: Seconds until it answers at all.
-    """
-
-    body: bytes | Iterable[bytes] = b""
+    body: bytes | Iterable[bytes] = b""  # or its pieces; ``pause`` seconds lie between two of them
     media_type: str | None = "text/html; charset=utf-8"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     pause: float = 0.0
-    length: int = 0
-    waits: float = 0.0
+    length: int = 0  # what Content-Length says, if not the truth
+    waits: float = 0.0  # seconds until it answers at all
 
 
 class Site:
-    """Serves ``answers`` by path on a free port of this machine, and keeps what it was asked.
+    """Serves ``answers`` on a free port of this machine, with ``tls`` https, and keeps what it was asked.
 
-    Args:
-        answers: Path, with its query if it has one, to answer; others are 404, ``/robots.txt`` too.
-        tls: Answers https with this.
+    ``answers`` are by path, with its query if it has one; others are 404, ``/robots.txt`` too.
     """
 
     url = ""
@@ -60,9 +51,7 @@ class Site:
         self.url = self._serving.__enter__()
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self._over.set()
         self._serving.__exit__(None, None, None)
 
@@ -112,9 +101,7 @@ class _Handler(Handler):
 class SearxngServer(Site):
     """Speaks the part of SearXNG's API that is used: ``/search?q=…&format=json``.
 
-    Args:
-        results: What every search finds: URL to title.
-        fault: An answer to give instead.
+    ``results`` are what every search finds, URL to title; ``fault`` is an answer to give instead.
     """
 
     def __init__(self, results: Mapping[str, str], fault: Answer | None = None) -> None:

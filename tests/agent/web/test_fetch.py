@@ -247,7 +247,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for ``site.example`` that signs itself, with its key, in one file."""
+    """A folder with a certificate for ``site.example`` that signs itself, and its key."""
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl to make a certificate")
     folder = tmp_path_factory.mktemp("tls")
@@ -261,21 +261,19 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
         capture_output=True,
     )
-    both = folder / "both.pem"
-    both.write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
-    return both
+    return folder
 
 
 def test_certificates_are_checked_against_the_name_not_the_address(
     authority: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(authority)
+    tls.load_cert_chain(authority / "cert.pem", authority / "key.pem")
     with Site({"/": _PAGE}, tls) as site:
         _as(monkeypatch, {"site.example": ["127.0.0.1"], "other.example": ["127.0.0.1"]})
         hosts = frozenset({f"site.example:{site.port}", f"other.example:{site.port}"})
         url, other = f"https://site.example:{site.port}/", f"https://other.example:{site.port}/"
         assert "no valid certificate" in _refused(Fetcher(allowed_hosts=hosts), url, robots=False)
-        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority / "cert.pem"))
         assert Fetcher(allowed_hosts=hosts).fetch(url, robots=False).data == _PAGE
         assert "no valid certificate" in _refused(Fetcher(allowed_hosts=hosts), other, robots=False)

@@ -11,7 +11,7 @@ import pytest
 from agent.documents.chunking import chunk, coverage
 from agent.documents.document import ParsedDocument
 from tests.agent.documents.formats.parsed import doubled_sentences, filing, headings, parse, shape, tables
-from tests.agent.documents.formats.samples import drawn_pdf, mapped_pdf, pdf_file
+from tests.agent.documents.formats.samples import drawn_pdf, mapped_pdf
 
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 LINE = "A line of ordinary text that is as long as the page is wide, more or less"
@@ -98,13 +98,6 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     text = "\n".join(text for _, _, text in shape(parse("a.pdf", drawn_pdf([*left, *right]))))
     assert text.index("left column line number 11") < text.index("right column line number 0")
     assert not tables(parse("a.pdf", drawn_pdf([*left, *right])))
-
-
-def test_running_headers_and_page_numbers_go() -> None:
-    pages = [f"Annual Report\nText of page {name} stands here.\n{n}" for n, name in enumerate("abcde", 7)]
-    texts = [text for _, _, text in shape(parse("a.pdf", pdf_file(*pages)))]
-    assert sum("Annual Report" in text for text in texts) == 1
-    assert not any(re.search(r"\b\d+\b", text) for text in texts)
 
 
 @pytest.mark.parametrize(
