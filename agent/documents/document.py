@@ -15,7 +15,7 @@ class UnreadableDocument(DeepthinkError, title="Cannot read this file", kind="in
     """Raised when a file cannot be read (damaged, encrypted, binary, empty)."""
 
 
-def damaged(name: str, error: Exception) -> UnreadableDocument:
+def damaged(name: str, error: BaseException) -> UnreadableDocument:
     """The error to raise for a file on which a parser failed with ``error``."""
     return UnreadableDocument(
         f"{name} is damaged and cannot be read ({type(error).__name__}: {error}).",

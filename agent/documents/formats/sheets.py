@@ -18,7 +18,7 @@ from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from agent.documents.document import Block, ParsedDocument, Table, encrypted
+from agent.documents.document import Block, ParsedDocument, Table, damaged, encrypted
 from agent.documents.encoding import decode
 from agent.documents.prose import joined, normal
 from agent.documents.tables import is_value
@@ -58,6 +58,10 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
                     blocks += _sheet(name, rows)
     except PasswordError as error:
         raise encrypted(path.name) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust raises is no Exception
+            raise
+        raise damaged(path.name, error) from error
     count = _uncalculated(data)
     notice = f"{count} {'formula has' if count == 1 else 'formulas have'} no stored value. "
     way_out = "Save the file in a spreadsheet program, and read it again."

@@ -11,6 +11,7 @@ from agent.documents.document import NoText, UnreadableDocument
 from agent.documents.reading import SUFFIXES, read, read_bytes
 from tests.agent.documents.formats.parsed import parse
 from tests.agent.documents.formats.samples import docx_file, pdf_file, scanned_pdf
+from tests.formats import FILES
 
 
 def refused(name: str, content: bytes) -> UnreadableDocument:
@@ -107,7 +108,8 @@ def test_scanned_pdf() -> None:
 
 def test_no_parsers_error_escapes() -> None:
     """Files cut short and with bytes turned over are read or refused, nothing else."""
-    for name, whole in (("a.pdf", pdf_file("Some words.")), ("a.docx", docx_file("Some words."))):
+    files = {"a.pdf": pdf_file("Some words."), "a.docx": docx_file("Some words.")}
+    for name, whole in (files | {"a.xls": (FILES / "1.xls").read_bytes()}).items():
         for cut in range(1, 10):
             damaged = bytearray(whole[: len(whole) * cut // 10])
             turned = bytearray(whole)
