@@ -8,8 +8,7 @@ from collections.abc import Container, Iterable
 from agent.text.language import CJK
 
 _CJK = f"{CJK}\u3000-\u303f\uf900-\ufaff\uff00-\uffef"  # with punctuation and wide letters
-_NO_SPACE = re.compile(rf"[{_CJK}]$")
-_CJK_FIRST = re.compile(rf"^[{_CJK}]")
+_CJK_SIGN = re.compile(f"[{_CJK}]")
 _BULLET = re.compile(r"^[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7]\s*")
 _MARKER = re.compile(
     r"[•●▪■◦‣⁃·○☐☒☑➢✓❖∙\uf0b7\uf0a7*†‡–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\*{1,3}"
@@ -41,7 +40,7 @@ def joined(lines: Iterable[str]) -> str:
         if (
             not paragraph
             or not line
-            or (_NO_SPACE.search(paragraph) and _CJK_FIRST.search(line))
+            or (_CJK_SIGN.match(paragraph[-1]) and _CJK_SIGN.match(line))
             or (paragraph.endswith("-") and paragraph[-2:-1].isalnum() and line[0].isalnum())
         ):
             paragraph += line

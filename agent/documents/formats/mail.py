@@ -13,16 +13,15 @@ import mimetypes
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage, Message
+from email.message import Message
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.documents.cover import stated_title
-from agent.documents.document import Block, Enclosed, ParsedDocument, Table, with_unique_names
+from agent.documents.document import Block, ParsedDocument, Table, with_unique_names
 from agent.documents.encoding import decode
 from agent.documents.formats.html import read_html
 from agent.documents.formats.text import read_text
@@ -52,49 +51,46 @@ _UTF_16, _EIGHT_BIT, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mail:
-    sender: str
-    to: str
-    copied: str
-    sent: datetime | None
-    subject: str
-    text: str
-    is_html: bool
-    attachments: tuple[Enclosed, ...] = ()
-
-
-def read_mail(path: Path, data: bytes) -> ParsedDocument:
-    """Read ``data`` as one message (RFC 5322)."""
-    return _mail_document(path, _mail(email.message_from_bytes(data, policy=email.policy.default)))
-
-
-def _mail_document(path: Path, mail: _Mail) -> ParsedDocument:
+def _document(
+    path: Path,
+    *,
+    sender: str,
+    to: str,
+    copied: str,
+    sent: datetime | None,
+    subject: str,
+    text: str,
+    is_html: bool,
+    attachments: Iterable[tuple[str, Callable[[], bytes]]],
+) -> ParsedDocument:
     """A message as a document: its header, its text, and the mails it quotes below a heading."""
+    enclosed = tuple(with_unique_names(attachments))
     fields = {
-        "From": mail.sender,
-        "To": mail.to,
-        "Cc": mail.copied,
-        "Date": mail.sent.strftime("%Y-%m-%d %H:%M") if mail.sent else "",
-        "Subject": mail.subject,
-        "Attachments": ", ".join(attachment.name for attachment in mail.attachments),
+        "From": sender,
+        "To": to,
+        "Cc": copied,
+        "Date": sent.strftime("%Y-%m-%d %H:%M") if sent else "",
+        "Subject": subject,
+        "Attachments": ", ".join(attachment.name for attachment in enclosed),
     }
     head = "\n".join(f"{name}: {value}" for name, value in fields.items() if value)
-    body, history = _parts_of_html(mail.text) if mail.is_html else _parts_of_text(mail.text)
+    body, history = _parts_of_html(text) if is_html else _parts_of_text(text)
     blocks = [Block("text", head), *(body.blocks if body else ())]
     if history:
         blocks += [Block("heading", _QUOTED, level=1), *history.blocks]
     return ParsedDocument(
         tuple(blocks),
         "\n".join([head, *(part.visible_text for part in (body, history) if part)]),
-        title=stated_title(mail.subject, [], path),
-        date=mail.sent.date().isoformat() if mail.sent else "",
-        author=mail.sender,
-        enclosed=mail.attachments,
+        title=stated_title(subject, [], path),
+        date=sent.date().isoformat() if sent else "",
+        author=sender,
+        enclosed=enclosed,
     )
 
 
-def _mail(message: EmailMessage) -> _Mail:
+def read_mail(path: Path, data: bytes) -> ParsedDocument:
+    """Read ``data`` as one message (RFC 5322)."""
+    message = email.message_from_bytes(data, policy=email.policy.default)
     # A message that is declared as multipart may have no parts.
     is_sound = message.is_multipart() or message.get_content_maintype() != "multipart"
     body = message.get_body(("html", "plain")) if is_sound else message
@@ -119,7 +115,8 @@ def _mail(message: EmailMessage) -> _Mail:
             and str(part.get("Content-ID", "")).strip("<> ") in shown_ids
         )
     ]
-    return _Mail(
+    return _document(
+        path,
         sender=_field(message, "From"),
         to=_field(message, "To"),
         copied=_field(message, "Cc"),
@@ -127,7 +124,7 @@ def _mail(message: EmailMessage) -> _Mail:
         subject=_field(message, "Subject"),
         text=text,
         is_html=is_html and bool(text.strip()),
-        attachments=tuple(with_unique_names(_attachments(attached))),
+        attachments=_attachments(attached),
     )
 
 
@@ -263,15 +260,16 @@ def read_outlook(path: Path, data: bytes) -> ParsedDocument:
     from olefile import OleFileIO
 
     with OleFileIO(BytesIO(data)) as file:
-        return _mail_document(path, _outlook_mail(file, ()))
+        return _outlook_document(path, file, ())
 
 
-def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> _Mail:
+def _outlook_document(path: Path, file: OleFileIO, storage: tuple[str, ...]) -> ParsedDocument:
     """The message in the file, or a message attached to it."""
     sender, address = _text(file, storage, _SENDER), _text(file, storage, _SMTP_ADDRESS, _ADDRESS)
     has_address = "@" in address and address != sender
     html = decode(_stream(file, storage, _HTML, _BINARY)) or _raw_text(file, storage, _HTML)
-    return _Mail(
+    return _document(
+        path,
         sender=f"{sender} <{address}>".strip() if has_address else sender,
         to=_text(file, storage, _TO),
         copied=_text(file, storage, _COPIED),
@@ -279,7 +277,7 @@ def _outlook_mail(file: OleFileIO, storage: tuple[str, ...]) -> _Mail:
         subject=_text(file, storage, _SUBJECT),
         text=html if html.strip() else _raw_text(file, storage, _BODY),
         is_html=bool(html.strip()),
-        attachments=tuple(with_unique_names(_outlook_attachments(file, storage))),
+        attachments=_outlook_attachments(file, storage),
     )
 
 
@@ -298,10 +296,10 @@ def _outlook_attachments(
         name = _text(file, part, _LONG_NAME, _NAME)
         embedded = (*part, f"__substg1.0_{_CONTENT:04X}{_OBJECT}")
         if file.exists([*embedded, "__properties_version1.0"]):
-            mail = _outlook_mail(file, embedded)
-            words = _mail_document(Path("mail"), mail).visible_text.encode()
-            yield f"{mail.subject or f'message {number}'}.txt", partial(bytes, words)
-            yield from ((inner.name, inner.unpack) for inner in mail.attachments)
+            mail = _outlook_document(Path("mail"), file, embedded)
+            subject = _text(file, embedded, _SUBJECT) or f"message {number}"
+            yield f"{subject}.txt", partial(bytes, mail.visible_text.encode())
+            yield from ((inner.name, inner.unpack) for inner in mail.enclosed)
         elif content := _stream(file, part, _CONTENT, _BINARY):
             yield name or f"attachment {number}", partial(bytes, content)
 
