@@ -10,6 +10,7 @@ from agent.documents.ingest import FileDone, IngestEvent, ingest
 from models.protocols import Vectors
 from tests.scripted import HashEmbedder
 from traces.library import Library
+from traces.records import Document
 from traces.store import Store
 
 
@@ -39,6 +40,17 @@ def outcomes(events: Sequence[IngestEvent]) -> dict[str, str]:
     return {event.name: event.outcome for event in events if isinstance(event, FileDone)}
 
 
+def stored(store: Store) -> dict[str, Document]:
+    """The documents in the collection, by name."""
+    return {document.name: document for document in Library(store).documents("c")}
+
+
 def names(store: Store) -> set[str]:
-    """The documents in the collection."""
-    return {document.name for document in Library(store).documents("c")}
+    """The names of the documents in the collection."""
+    return {*stored(store)}
+
+
+def texts(store: Store) -> list[str]:
+    """The passages in the collection."""
+    library = Library(store)
+    return [p.text for d in library.documents("c") for p in library.document_passages(d.id)]

@@ -42,14 +42,18 @@ def table(*rows: tuple[str, ...], header: tuple[str, ...] = (), caption: str = "
     return Block("table", table=Table((header,) if header else (), rows, caption))
 
 
-def shown(chunks: list[Chunk]) -> list[tuple[tuple[str, ...], str]]:
-    return [(made.section, made.text) for made in chunks]
-
-
-def test_short_paragraphs_of_a_section_are_one_passage() -> None:
-    chunks = chunk(document(heading("A"), text("One."), text("Two."), heading("B", 2), text("Three.")))
-    assert shown(chunks) == [(("A",), "One.\nTwo."), (("A", "B"), "Three.")]
-    assert [made.position for made in chunks] == [0, 1]
+def test_a_passage_is_in_one_section_and_on_one_page() -> None:
+    pages = [heading("A"), text("One.", 1), text("Two.", 1), text("Three.", 2)]
+    levels = [heading("B", 3), text("b"), heading("C", 2), text("c"), heading("D"), text("d")]
+    chunks = chunk(document(*pages, *levels))
+    assert [(made.section, made.page, made.text) for made in chunks] == [
+        (("A",), 1, "One.\nTwo."),
+        (("A",), 2, "Three."),
+        (("A", "B"), None, "b"),
+        (("A", "C"), None, "c"),
+        (("D",), None, "d"),
+    ]
+    assert [made.position for made in chunks] == [0, 1, 2, 3, 4]
     assert {made.kind for made in chunks} == {"text"}
 
 
@@ -63,18 +67,8 @@ def test_a_heading_as_long_as_a_text_is_one() -> None:
 @pytest.mark.parametrize("unseen", [[], [text("")], [text("\u3000")], [text("\u200b\u200c")]])
 def test_a_heading_with_nothing_to_be_seen_under_it_is_its_own_text(unseen: list[Block]) -> None:
     chunks = chunk(document(heading("A"), *unseen, heading("B"), text("b")))
-    assert shown(chunks) == [(("A",), "A"), (("B",), "b")]
+    assert [(made.section, made.text) for made in chunks] == [(("A",), "A"), (("B",), "b")]
     assert chunk(document(*unseen)) == []
-
-
-def test_sections_follow_the_levels() -> None:
-    blocks = [heading("A"), heading("B", 3), text("b"), heading("C", 2), text("c"), heading("D"), text("d")]
-    assert [made.section for made in chunk(document(*blocks))] == [("A", "B"), ("A", "C"), ("D",)]
-
-
-def test_passages_end_with_pages() -> None:
-    chunks = chunk(document(text("One.", 1), text("Two.", 1), text("Three.", 2)))
-    assert [(made.page, made.text) for made in chunks] == [(1, "One.\nTwo."), (2, "Three.")]
 
 
 def test_long_text_is_cut_between_sentences_in_even_parts() -> None:

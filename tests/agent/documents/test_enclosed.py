@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.documents.ingest import FileFailed, FilesUnread
-from tests.agent.documents.ingesting import names, outcomes, read_in
-from traces.library import Library
+from tests.agent.documents.ingesting import names, outcomes, read_in, stored
 from traces.store import Store
 
 
@@ -48,7 +47,7 @@ def test_an_attachment_is_a_document_of_its_own(store: Store, folder: Path) -> N
     assert outcomes(events) == {"a.eml/bill.md": "added", "a.eml/NOTES": "added", "a.eml": "added"}
     (unread,) = [event for event in events if isinstance(event, FilesUnread)]
     assert [*unread.names.values()] == [["a.eml/film.mp4"]]
-    mail = next(document for document in Library(store).documents("c") if document.name == "a.eml")
+    mail = stored(store)["a.eml"]
     assert (mail.author, mail.date, mail.title) == ("Ada Holm <ada@ulm.example>", "2024-03-05", "Crane")
     assert outcomes(read_in(store, folder)) == {"a.eml": "unchanged"}
 
@@ -89,8 +88,7 @@ def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, fold
     failed = ["a.zip/bad.pdf", "a.zip/turned.md", "a.zip/TURNED"]
     assert [event.name for event in events if isinstance(event, FileFailed)] == failed
     assert names(store) == {"a.zip", "a.zip/good.md"}
-    archive = next(document for document in Library(store).documents("c") if document.name == "a.zip")
-    assert "a.zip/bad.pdf" in archive.notices[0]
+    assert "a.zip/bad.pdf" in stored(store)["a.zip"].notices[0]
 
 
 def test_files_of_one_name_are_told_apart(store: Store, folder: Path) -> None:

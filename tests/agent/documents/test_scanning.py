@@ -22,9 +22,8 @@ from agent.documents.reading import read
 from models.protocols import Pixels, RecognisedWord
 from tests.agent.documents.formats.parsed import tables
 from tests.agent.documents.formats.samples import pdf_file, scanned_pdf
-from tests.agent.documents.ingesting import names, read_in
+from tests.agent.documents.ingesting import names, read_in, stored, texts
 from traces.errors import DeepthinkError
-from traces.library import Library
 from traces.paths import scans_dir
 from traces.store import Store
 
@@ -76,7 +75,7 @@ def test_scans_are_told_and_read_last(store: Store, folder: Path) -> None:
         *("SetAside", "Progress", "Done", "ScansFound", "Progress", "Progress", "Progress", "Done")
     ]
     assert told[3] == ScansFound(1, 2, 6.0)
-    scan = next(document for document in Library(store).documents("c") if document.name == "a.tiff")
+    scan = stored(store)["a.tiff"]
     assert (scan.pages, scan.coverage) == (2, 1.0)
     assert not scan.notices, "nothing to warn of"
     assert not [
@@ -90,9 +89,7 @@ def test_a_reading_that_was_stopped_goes_on_at_its_page(store: Store, folder: Pa
     eye = _Eye({20: "It is paid."})
     read_in(store, folder, recogniser=eye)
     assert eye.seen == [20]
-    library = Library(store)
-    texts = [p.text for d in library.documents("c") for p in library.document_passages(d.id)]
-    assert "The crane." in texts
+    assert "The crane." in texts(store)
     assert not list(scans_dir().iterdir()), "what was recognised is in the library"
 
 

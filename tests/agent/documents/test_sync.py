@@ -16,7 +16,7 @@ from agent.documents.following import SyncUnderWay, due, forget, sync
 from agent.documents.ingest import FileFailed, FilesUnread, FolderAway, IngestEvent, IngestFinished, ingest
 from agent.documents.reading import cannot_open
 from models.protocols import Vectors
-from tests.agent.documents.ingesting import Counting, names, outcomes, read_in
+from tests.agent.documents.ingesting import Counting, names, outcomes, read_in, stored
 from tests.scripted import HashEmbedder
 from traces.folders import Folder, Folders
 from traces.library import Library
@@ -169,8 +169,7 @@ def test_what_is_left_out_is_not_read_and_goes(store: Store, folder: Path) -> No
 def test_a_document_that_is_removed_does_not_come_back(store: Store, folder: Path, name: str) -> None:
     (folder / "c.md").rename(folder / name)
     _sync(store)
-    (document,) = [d for d in Library(store).documents("c") if d.name == name]
-    assert forget(store, document)
+    assert forget(store, stored(store)[name])
     assert outcomes(_sync(store)) == {}
     assert names(store) == {"a.md", "inner/b.txt"}
 
