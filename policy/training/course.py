@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -50,7 +50,6 @@ from policy.training.progress import (
     Watch,
     begin_phase,
     mean,
-    run_in_background,
 )
 from traces.paths import data_dir, existing_path
 
@@ -60,33 +59,22 @@ _PACKAGES: Final = "torch transformers trl peft accelerate datasets scikit-learn
 DEFAULT: Final[Method] = "reward"
 """The encoder that the protocol favours (`tests/benchmarks/results/policies.md`)."""
 
-Activation = Literal["gate", "never", "force"]
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """A training, as the user requests it.
-
-    Attributes:
-        sources: Collected stores (``.duckdb``) or exported traces (Parquet); the user's own if empty.
-        base: Catalogue name, folder or file of the base model; "" for the method's default.
-        cost: Of a research step, in units of quality.
-        name: Of the policy; "" for one generated from method and time.
-        seed: Of all random numbers.
-        epochs: Passes over the examples; None for the method's default. Encoders only.
-        steps: Optimiser steps; takes precedence over ``epochs``. Encoders only.
-        activation: Whether it becomes active: if it passes the gate, never, or always.
-    """
+    """A training, as the user requests it; a forest has no base, ``epochs`` or ``steps``."""
 
     method: Method = DEFAULT
     sources: tuple[Path, ...] = ()
-    base: str = ""
-    cost: float = COST
-    name: str = ""
+    """Collected stores (``.duckdb``) or exported traces (Parquet); the user's own if empty."""
+    base: str = ""  # catalogue name, folder or file of the base model; "" for the method's default
+    cost: float = COST  # of a research step, in units of quality
+    name: str = ""  # of the policy; "" for one generated from method and time
     seed: int = 0
-    epochs: float | None = None
-    steps: int | None = None
-    activation: Activation = "gate"
+    epochs: float | None = None  # passes over the examples; None for the method's default
+    steps: int | None = None  # optimiser steps; takes precedence over ``epochs``
+    activation: Literal["gate", "never", "force"] = "gate"
+    """Whether it becomes active: if it passes the gate, never, or always."""
 
     @property
     def resumes(self) -> bool:
@@ -120,10 +108,8 @@ class TrainingRequest:
 def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
     """Name and path of the base that the method adapts; None for the forest, which has none.
 
-    A folder or file that is not in the catalogue goes by its path, so that it is found again.
-
-    Raises:
-        ModelMissing: it is not on this machine.
+    A folder or file that is not in the catalogue goes by its path, so that it is found again. Raises
+    `ModelMissing` if it is not on this machine.
     """
     if request.method == "forest":
         return None
@@ -141,14 +127,15 @@ def base_model(request: TrainingRequest) -> tuple[str, Path] | None:
 
 def train(
     request: TrainingRequest,
+    emit: Emit,
     cancel: threading.Event | None = None,
     registry: Registry | None = None,
-) -> Generator[TrainingEvent]:
-    """Train a policy and report progress.
+) -> None:
+    """Train a policy; ``emit`` gets the progress.
 
-    Stopped or killed, the same request resumes an encoder's training from its last checkpoint; a forest
-    has none and starts again. Under ``accelerate launch`` every process trains, and only the first reports,
-    judges and writes. ``cancel`` stops it; closing the generator does the same.
+    Stopped by ``cancel`` or killed, the same request resumes an encoder's training from its last
+    checkpoint; a forest has none and starts again. Under ``accelerate launch`` every process trains, and
+    only the first reports, judges and writes.
 
     Raises:
         CannotTrain: there is too little to learn from, or it is damaged.
@@ -156,15 +143,64 @@ def train(
         TrainingCancelled: it was stopped.
         DeepthinkError: the store, the base model or the policy's folder cannot be used.
     """
+    registry = registry or Registry()
     cancel = cancel or threading.Event()
+    is_helper = int(os.environ.get("RANK", "0")) > 0  # started by ``accelerate launch``
 
-    def work(emit: Emit) -> None:
-        # Only the first process reports.
-        _run_phases(
-            request, (lambda _event: None) if _is_helper() else emit, cancel, registry or Registry()
+    def tell(event: TrainingEvent) -> None:
+        if not is_helper:
+            emit(event)
+
+    begin = partial(begin_phase, tell, cancel, "policy", resumes=request.resumes)
+    forbid_hubs()
+    if request.name:  # a generated name is always free
+        require_free(registry.root, request.name)
+    begin("data", "Reading what there is to learn from.")
+    onto = _boxed_forest(request, registry)
+    material = gather(request.sources, folder() / "imported", correcting=onto is not None)
+    for warning in material.warnings:
+        tell(Warned(warning))
+    if request.activation == "gate" and (warning := too_few(len(material.validation))):
+        tell(Warned(warning))
+    base = base_model(request)
+    if base:
+        import_torch()  # the gate times a decision, which spinning threads would disturb
+    base_sha = fingerprint(base[1]) if base else ""
+    tell(DataSheet(sheet(material, request.cost)))
+    if onto:  # a run has one path, from which no better continuation can be learned
+        learned_from = examples(material.training, request.cost, margin=onto[1].rule.margin)
+    else:
+        message = "Working out what each action is worth if a learned policy goes on after it"
+        begin("data", f"{message}.")
+        learned_from = improved(
+            material.training,
+            request.cost,
+            seed=request.seed,
+            on_progress=lambda done, total: begin("data", f"{message}: {done} of {total} forests."),
         )
+    begin("train", f"Training: {request.method}.")
+    work = workplace(request, material.sha256, base_sha)
+    watch = Watch(tell, cancel, material.validation, request.cost)
+    scorer = _fit(request, learned_from, base[1] if base else None, work, watch, onto and onto[0])
+    if is_helper:
+        return
 
-    return run_in_background(work, cancel)
+    begin("calibrate", "Calibrating, and choosing the margin, on held-out questions.")
+    frozen = freeze(scorer, material.validation, request.cost, onto and onto[1].rule)
+    begin("gate", "Asking the gate.")
+    active = registry.active().folder
+    gate = judge(measure(frozen, material.validation, request.cost, active, material.sha256))
+    begin("write", "Writing the policy.")
+    adapted = Base(name=base[0], sha256=base_sha) if base else None
+    changed = _changed(*onto, frozen, material.validation) if onto else {}
+    manifest = _manifest(request, material, learned_from, adapted, frozen, gate, changed)
+    policy_folder = write(registry.root, manifest, frozen.scorer.save)
+    tell(gate)
+    becomes_active = request.activation == "force" or (request.activation == "gate" and gate.passed)
+    if becomes_active:
+        registry.use(manifest.name, force=request.activation == "force", how="train")
+    shutil.rmtree(work, ignore_errors=True)
+    tell(Finished(manifest.name, policy_folder, becomes_active))
 
 
 def _boxed_forest(request: TrainingRequest, registry: Registry) -> tuple[Forest, Manifest] | None:
@@ -177,80 +213,18 @@ def _boxed_forest(request: TrainingRequest, registry: Registry) -> tuple[Forest,
     return None
 
 
-def _changed(before: Forest, manifest: Manifest, frozen: Frozen, trees: Sequence[Tree]) -> str:
-    """How many of the held-out decisions became others by the corrections, in words."""
+def _changed(
+    before: Forest, manifest: Manifest, frozen: Frozen, trees: Sequence[Tree]
+) -> dict[str, object]:
+    """How many of the held-out decisions became others by the corrections, as a measure in words."""
     old, new = score(trees, before), score(trees, frozen.scorer)
     pairs = [
         (old.decide(manifest.rule)(node), new.decide(frozen.rule)(node))
         for tree in trees
         for node in tree.nodes.values()
     ]
-    return f"{sum(one != other for one, other in pairs)} of {len(pairs)} held-out decisions"
-
-
-def _is_helper() -> bool:
-    """Whether this is a helper process, started by ``accelerate launch``."""
-    return int(os.environ.get("RANK", "0")) > 0
-
-
-def _run_phases(request: TrainingRequest, emit: Emit, cancel: threading.Event, registry: Registry) -> None:
-    begin = partial(begin_phase, emit, cancel, "policy", resumes=request.resumes)
-    forbid_hubs()
-    if request.name:  # a generated name is always free
-        require_free(registry.root, request.name)
-    begin("data", "Reading what there is to learn from.")
-    onto = _boxed_forest(request, registry)
-    material = gather(request.sources, folder() / "imported", correcting=onto is not None)
-    for warning in material.warnings:
-        emit(Warned(warning))
-    if request.activation == "gate" and (warning := too_few(len(material.validation))):
-        emit(Warned(warning))
-    base = base_model(request)
-    if base:
-        import_torch()  # the gate times a decision, which spinning threads would disturb
-    base_sha = fingerprint(base[1]) if base else ""
-    plain = examples(material.training, request.cost)
-    held_out = examples(material.validation, request.cost)
-    emit(DataSheet(sheet(plain, held_out, material.sources, request.cost)))
-    message = "Working out what each action is worth if a learned policy goes on after it"
-    begin("data", f"{message}.")
-
-    def report(done: int, total: int) -> None:
-        begin("data", f"{message}: {done} of {total} forests.")
-
-    if onto:  # a run has one path, from which no better continuation can be learned
-        learned_from = examples(material.training, request.cost, margin=onto[1].rule.margin)
-    else:
-        learned_from = improved(material.training, request.cost, seed=request.seed, on_progress=report)
-
-    begin("train", f"Training: {request.method}.")
-    work = workplace(request, material.sha256, base_sha)
-    watch = Watch(emit, cancel, material.validation, request.cost)
-    scorer = _fit(request, learned_from, base[1] if base else None, work, watch, onto and onto[0])
-    if _is_helper():
-        return
-
-    begin("calibrate", "Calibrating, and choosing the margin, on held-out questions.")
-    frozen = freeze(scorer, material.validation, request.cost, onto and onto[1].rule)
-    begin("gate", "Asking the gate.")
-    active = registry.active().folder
-    gate = judge(measure(frozen, material.validation, request.cost, active, material.sha256))
-    begin("write", "Writing the policy.")
-    manifest = _manifest(
-        request, material, learned_from, Base(name=base[0], sha256=base_sha) if base else None, frozen, gate
-    )
-    if onto:
-        changed = {
-            f"decided otherwise than by {onto[1].name}": _changed(*onto, frozen, material.validation)
-        }
-        manifest = manifest.model_copy(update={"metrics": {**manifest.metrics, **changed}})
-    policy_folder = write(registry.root, manifest, frozen.scorer.save)
-    emit(gate)
-    becomes_active = request.activation == "force" or (request.activation == "gate" and gate.passed)
-    if becomes_active:
-        registry.use(manifest.name, force=request.activation == "force", how="train")
-    shutil.rmtree(work, ignore_errors=True)
-    emit(Finished(manifest.name, policy_folder, becomes_active))
+    others = sum(one != other for one, other in pairs)
+    return {f"decided otherwise than by {manifest.name}": f"{others} of {len(pairs)} held-out decisions"}
 
 
 def workplace(request: TrainingRequest, data: str, base: str) -> Path:
@@ -298,6 +272,7 @@ def _manifest(
     base: Base | None,
     frozen: Frozen,
     gate: Gate,
+    changed: Mapping[str, object],
 ) -> Manifest:
     created = datetime.now(UTC)
     crossed = frozen.crossed
@@ -329,6 +304,7 @@ def _manifest(
             "steps": round(mean(crossed.steps), 4),
             "utility": round(mean(crossed.utility(request.cost)), 4),
             "sufficiency: calibration error (ECE)": round(frozen.calibration_error, 4),
+            **changed,
         },
         gate=gate,
         versions={name: version(name) for name in _PACKAGES},

@@ -37,6 +37,7 @@ TOKENS: Final = 192
 """Maximum length of a text; truncation removes the weakest evidence (`agent.decisions.features`)."""
 BINS: Final = 8
 _HEAD_NAME: Final = "fusion."
+_COLUMNS: Final = ("mean", "std", "edges")
 _BATCH = 32
 _CLIP = 4.0  # standard deviations: values further out carry no more information
 _HIDDEN = 96
@@ -45,21 +46,14 @@ _DROPOUT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How k named numbers become the inputs of a network.
-
-    Attributes:
-        names: Of the numbers, in their order.
-        mean: Shape (k,).
-        std: Shape (k,), nowhere zero.
-        edges: Shape (k, BINS + 1): quantiles of each.
-        actions: With an input and an output each: those of the plan, and the tries that were learned.
-    """
+    """How k named numbers become the inputs of a network."""
 
     names: tuple[str, ...]
-    mean: Numbers
-    std: Numbers
-    edges: Numbers
+    mean: Numbers  # shape (k,)
+    std: Numbers  # shape (k,), nowhere zero
+    edges: Numbers  # shape (k, BINS + 1): quantiles of each
     actions: tuple[Action, ...] = PLAN_ACTIONS
+    """With an input and an output each: those of the plan, and the tries that were learned."""
 
     @classmethod
     def of(cls, states: Sequence[Seen], tries: Sequence[Action] = ()) -> Columns:
@@ -89,8 +83,7 @@ class Columns:
     def encode(self, states: Sequence[Seen]) -> Numbers:
         """Shape (n, width): standardised numbers, their ramps, and which actions are valid.
 
-        Raises:
-            KeyError: a state lacks one of the numbers.
+        Raises `KeyError` if a state lacks one of the numbers.
         """
         numbers = table(states, self.names)
         standardised = np.clip((numbers - self.mean) / self.std, -_CLIP, _CLIP)
@@ -103,31 +96,15 @@ class Columns:
             [standardised, ramps.reshape(len(states), -1), valid_columns(states)[:, self.indices]], axis=1
         ).astype(np.float32)
 
-    def arrays(self) -> dict[str, Numbers]:
-        """The arrays by name, for storage; the names of numbers and actions are stored separately."""
-        return {"columns.mean": self.mean, "columns.std": self.std, "columns.edges": self.edges}
-
-    @classmethod
-    def from_arrays(
-        cls, names: Sequence[str], arrays: Mapping[str, Numbers], actions: Sequence[Action]
-    ) -> Columns:
-        """The columns that `arrays` stored."""
-        mean, std, edges = (arrays[f"columns.{part}"] for part in ("mean", "std", "edges"))
-        return cls(tuple(names), mean, std, edges, tuple(actions))
-
 
 class Fusion(nn.Module):  # type: ignore[misc]
     """Text vector and numbers in, values of the actions and a sufficiency logit out.
 
     The numbers also have a direct path to the outputs, past the layers shared with the text.
-
-    Args:
-        text: Length of the text vector.
-        width: Of the encoded numbers, `Columns.width`.
-        actions: Their number.
     """
 
     def __init__(self, text: int, width: int, actions: int) -> None:
+        """For a text vector of length ``text`` and encoded numbers of `Columns.width`."""
         super().__init__()
         self.read = nn.Sequential(nn.LayerNorm(text), nn.Linear(text, _HIDDEN))
         self.count = nn.Sequential(nn.Linear(width, _HIDDEN), nn.GELU(), nn.Dropout(_DROPOUT))
@@ -146,13 +123,10 @@ class Fusion(nn.Module):  # type: ignore[misc]
 
 
 class FusedEncoder(BertPreTrainedModel):  # type: ignore[misc]
-    """BERT and `Fusion`, in the form that the trainers of transformers and TRL expect.
-
-    Args:
-        config: Of the base, with ``fused_width`` and ``fused_actions``: `Fusion`'s width and actions.
-    """
+    """BERT and `Fusion`, in the form that the trainers of transformers and TRL expect."""
 
     def __init__(self, config: BertConfig) -> None:
+        """From the base's, with ``fused_width`` and ``fused_actions``: `Fusion`'s width and actions."""
         super().__init__(config)
         self.bert = BertModel(config, add_pooling_layer=False)
         self.fusion = Fusion(config.hidden_size, config.fused_width, config.fused_actions)
@@ -197,12 +171,8 @@ def read_base(base: Path) -> Any:
 def merge(bert: Any, adapter: Mapping[str, Tensor], scale: float) -> None:
     """Add a low-rank adapter to ``bert``, in place: W + scale · B A (Hu et al., 2106.09685).
 
-    Args:
-        adapter: As PEFT stores it, relative to ``bert``.
-        scale: PEFT's ``lora_alpha / r``.
-
-    Raises:
-        KeyError, RuntimeError: the adapter belongs to another base.
+    The adapter is as PEFT stores it, relative to ``bert``, and ``scale`` PEFT's ``lora_alpha / r``. Raises
+    `KeyError` or `RuntimeError` if it belongs to another base.
     """
     weights = dict(bert.named_parameters())
     with torch.no_grad():
@@ -240,13 +210,9 @@ def padded(ids: Sequence[Sequence[int]], padding: int, multiple: int = 1) -> dic
 def network_scores(
     network: Callable[..., Any], states: Sequence[Seen], columns: Columns, tokenizer: Any
 ) -> Scores:
-    """The network's scores: each action's output less the default's; minus infinity if not valid.
+    """The scores by a ``network`` that gives outputs of shape (n, actions + 1) for ids, mask and numbers.
 
-    Args:
-        network: Gives outputs of shape (n, actions + 1) for ids, mask and numbers.
-        states: Their texts are batched by length.
-        columns: How their numbers are encoded.
-        tokenizer: As `open_tokenizer` opens it.
+    The texts are batched by length.
     """
     ids = token_ids(tokenizer, states)
     numbers = torch.from_numpy(columns.encode(states))
@@ -267,7 +233,10 @@ def padding_id(tokenizer: Any) -> int:
 
 
 def scores(outputs: Floats, states: Sequence[Seen], indices: Sequence[int]) -> Scores:
-    """Outputs of shape (n, actions + 1) as scores of the n states; an action without one is never best."""
+    """Outputs of shape (n, actions + 1) as scores of the n states.
+
+    An advantage is the action's output less the default's; an action without an output is never best.
+    """
     values = np.full((len(states), len(INDEX)), -np.inf)
     values[:, indices] = outputs[:, :-1]
     base = values[np.arange(len(states)), default_columns(states)]
@@ -278,12 +247,7 @@ def scores(outputs: Floats, states: Sequence[Seen], indices: Sequence[int]) -> S
 class EncoderScorer:
     """A trained encoder. Thread-safe.
 
-    Args:
-        base: Folder of the base model.
-        columns: How numbers are encoded.
-        adapter: Low-rank weights by PEFT's names, relative to the base.
-        adapter_config: As PEFT writes it.
-        head: Weights of `Fusion`.
+    The adapter has low-rank weights by PEFT's names, relative to the base; the head is that of `Fusion`.
     """
 
     def __init__(
@@ -309,10 +273,9 @@ class EncoderScorer:
         self._using = threading.Lock()
 
     def score(self, states: Sequence[Seen]) -> Scores:
-        """Scores of ``states``; the sufficiency is uncalibrated, the wrapper calibrates it.
+        """Scores of ``states``, with an uncalibrated sufficiency.
 
-        Raises:
-            KeyError: a state lacks a number the policy was trained on.
+        Raises `KeyError` if a state lacks a number that the policy was trained on.
         """
         # One call at a time: two would compete for the same cores.
         with self._using:
@@ -330,11 +293,11 @@ class EncoderScorer:
 
         save_file(self._adapter, folder / ADAPTER, metadata={"format": "pt"})
         (folder / ADAPTER_CONFIG).write_text(json.dumps(self._adapter_config, indent=2) + "\n", "utf-8")
-        arrays = self._columns.arrays()
+        arrays = {part: torch.from_numpy(getattr(self._columns, part)) for part in _COLUMNS}
         save_file(
             {
                 **{_HEAD_NAME + name: weight for name, weight in self._head.items()},
-                **{name: torch.from_numpy(a).contiguous() for name, a in arrays.items()},
+                **{f"columns.{part}": array.contiguous() for part, array in arrays.items()},
             },
             folder / HEAD,
             metadata={
@@ -348,10 +311,8 @@ class EncoderScorer:
 def read(folder: Path, base: Path) -> EncoderScorer:
     """The encoder that `EncoderScorer.save` wrote into ``folder``, with its adapter merged into ``base``.
 
-    Raises:
-        ModelMissing: the base is missing.
-        ModelError: the base cannot be loaded, or is a different one.
-        OSError, ValueError, KeyError: the folder's files are not an encoder's.
+    Raises `ModelMissing` or `ModelError` if the base cannot be loaded, and `OSError`, `ValueError` or
+    `KeyError` if the folder's files are not an encoder's.
     """
     from safetensors import safe_open
     from safetensors.torch import load_file
@@ -363,8 +324,7 @@ def read(folder: Path, base: Path) -> EncoderScorer:
         actions = json.loads(metadata["actions"]) if "actions" in metadata else PLAN_ACTIONS
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     head = {n.removeprefix(_HEAD_NAME): a for n, a in arrays.items() if n.startswith(_HEAD_NAME)}
-    columns = Columns.from_arrays(
-        names, {n: a.numpy() for n, a in arrays.items() if not n.startswith(_HEAD_NAME)}, actions
-    )
+    mean, std, edges = (arrays[f"columns.{part}"].numpy() for part in _COLUMNS)
+    columns = Columns(tuple(names), mean, std, edges, tuple(actions))
     config = json.loads((folder / ADAPTER_CONFIG).read_text("utf-8"))
     return EncoderScorer(base, columns, load_file(folder / ADAPTER), config, head)

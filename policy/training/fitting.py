@@ -14,6 +14,7 @@ import math
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -74,16 +75,11 @@ def fit(
     epochs: float = EPOCHS,
     steps: int | None = None,
 ) -> EncoderScorer:
-    """Train the encoder on ``examples``.
+    """Train the encoder on the examples of the training questions.
 
-    Args:
-        examples: Of the training questions.
-        base: Folder of a BERT with its tokenizer, such as MiniLM.
-        work: Folder of the checkpoints; a killed training resumes from the newest.
-        watch: Gets the steps and the scores.
-        seed: Of all random numbers.
-        epochs: Passes over the examples.
-        steps: Optimiser steps, in place of ``epochs``.
+    ``base`` is the folder of a BERT with its tokenizer, such as MiniLM; ``work`` that of the checkpoints,
+    from the newest of which a killed training resumes. ``watch`` gets the steps and the scores; ``steps``
+    are those of the optimiser, in place of ``epochs``.
 
     Raises:
         CannotTrain: no example has a preference, or the base is not a BERT.
@@ -91,6 +87,8 @@ def fit(
         TrainingCancelled: ``watch.cancel`` was set; the next call resumes.
         ModelMissing, ModelError: the base is missing or cannot be loaded.
     """
+    from peft import LoraConfig
+
     work.mkdir(parents=True, exist_ok=True)
     columns = Columns.of(examples.states, examples.tries)
     tokenizer = _open_berts_tokenizer(base)
@@ -104,7 +102,35 @@ def fit(
         torch.manual_seed(seed)  # the head's initial weights and dropout
         model = build_untrained(base, columns)
     with without_deprecation_warnings():
-        trainer = _trainer(model, data, padding_id(tokenizer), base, work, seed, epochs, steps)
+        trainer = _PreferenceTrainer(
+            model=model,
+            args=RewardConfig(
+                **usual_options(work),
+                num_train_epochs=epochs,
+                max_steps=steps or -1,
+                per_device_train_batch_size=_BATCH,
+                gradient_accumulation_steps=2,
+                learning_rate=_RATE,
+                warmup_steps=0.06,
+                seed=seed,
+                save_steps=_SAVE_STEPS,
+                train_sampling_strategy="group_by_length",
+                length_column_name="length",
+                log_level="error",
+                eos_token="[SEP]",
+                disable_dropout=False,
+            ),
+            train_dataset=data,
+            data_collator=partial(collated, padding=padding_id(tokenizer)),
+            processing_class=AutoTokenizer.from_pretrained(str(base), local_files_only=True),
+            peft_config=LoraConfig(
+                r=_RANK,
+                lora_alpha=_ALPHA,
+                lora_dropout=0.05,
+                target_modules=_LAYERS,
+                modules_to_save=["fusion"],
+            ),
+        )
     run(trainer, work, _Live(watch, trainer, columns, tokenizer))
     adapter, config, head = _weights(trainer.accelerator.unwrap_model(trainer.model))
     return EncoderScorer(base, columns, adapter, config, head)
@@ -170,8 +196,7 @@ def rows(examples: Examples, columns: Columns, tokenizer: Any) -> Any:
 def preferences(values: Floats) -> list[tuple[int, int, float]]:
     """Better action, worse action and difference, for each pair that differs clearly.
 
-    Args:
-        values: Shape (actions,): return of each action, NaN where unknown.
+    ``values`` are the returns of the actions, NaN where unknown.
     """
     pairs: list[tuple[int, int, float]] = []
     for first, second in combinations(range(len(values)), 2):
@@ -208,49 +233,6 @@ def without_deprecation_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
-
-
-def _trainer(
-    model: Any,
-    data: Any,
-    padding: int,
-    base: Path,
-    work: Path,
-    seed: int,
-    epochs: float,
-    steps: int | None,
-) -> Any:
-    from peft import LoraConfig
-
-    return _PreferenceTrainer(
-        model=model,
-        args=RewardConfig(
-            **usual_options(work),
-            num_train_epochs=epochs,
-            max_steps=steps or -1,
-            per_device_train_batch_size=_BATCH,
-            gradient_accumulation_steps=2,
-            learning_rate=_RATE,
-            warmup_steps=0.06,
-            seed=seed,
-            save_steps=_SAVE_STEPS,
-            train_sampling_strategy="group_by_length",
-            length_column_name="length",
-            log_level="error",
-            eos_token="[SEP]",
-            disable_dropout=False,
-        ),
-        train_dataset=data,
-        data_collator=lambda batch: collated(batch, padding),
-        processing_class=AutoTokenizer.from_pretrained(str(base), local_files_only=True),
-        peft_config=LoraConfig(
-            r=_RANK,
-            lora_alpha=_ALPHA,
-            lora_dropout=0.05,
-            target_modules=_LAYERS,
-            modules_to_save=["fusion"],
-        ),
-    )
 
 
 def usual_options(work: Path) -> dict[str, Any]:
@@ -423,18 +405,11 @@ def _weights(model: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]
             head[name.partition(".fusion.")[2]] = tensor
         else:
             adapter[name.replace("base_model.model.bert.", "base_model.model.")] = tensor
-    config = {name: _jsonable(value) for name, value in model.peft_config["default"].to_dict().items()}
+    config = json.loads(json.dumps(model.peft_config["default"].to_dict(), default=sorted))  # of sets
     config["modules_to_save"] = None  # the head is not part of the base: it has its own file
     config["base_model_name_or_path"] = None
     config["inference_mode"] = True
     return adapter, config, head
-
-
-def _jsonable(value: Any) -> Any:
-    """The value as JSON can hold it."""
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return value.value if hasattr(value, "value") else value
 
 
 # --- checkpoints ---------------------------------------------------------------------------------
@@ -460,11 +435,7 @@ def newest(folder: Path) -> Path | None:
 
 @contextlib.contextmanager
 def reporting_full_disk(folder: Path) -> Iterator[None]:
-    """Report a full disk as one, whatever error the library raises.
-
-    Raises:
-        TrainingFailed: in place of that error.
-    """
+    """Raise `TrainingFailed` where the disk is full, whatever error the library raises."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:

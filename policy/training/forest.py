@@ -42,22 +42,14 @@ _LEARNED: tuple[Action, ...] = ("REVISE", "FINISH")
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Many regression trees in flat arrays, one after the other.
+    """Many regression trees in flat arrays, one after the other; but for the roots, one per node."""
 
-    Attributes:
-        roots: Shape (trees,): index of the root of each.
-        feature: Shape (nodes,): column that a node tests; -1 for a leaf.
-        threshold: Shape (nodes,): a state goes left if its value is at most this.
-        left: Shape (nodes,): index of the left child; ``right`` likewise.
-        value: Shape (nodes,): the prediction of a leaf.
-    """
-
-    roots: npt.NDArray[np.int32]
-    feature: npt.NDArray[np.int16]
-    threshold: npt.NDArray[np.float32]
-    left: npt.NDArray[np.int32]
+    roots: npt.NDArray[np.int32]  # index of the root of each tree
+    feature: npt.NDArray[np.int16]  # column that a node tests; -1 for a leaf
+    threshold: npt.NDArray[np.float32]  # a state goes left if its value is at most this
+    left: npt.NDArray[np.int32]  # index of the left child
     right: npt.NDArray[np.int32]
-    value: npt.NDArray[np.float32]
+    value: npt.NDArray[np.float32]  # the prediction of a leaf
 
     def predict(self, columns: npt.NDArray[np.float32]) -> Floats:
         """The mean over the trees, shape (n,), for ``columns`` of shape (n, features)."""
@@ -95,21 +87,15 @@ class Trees:
 
     @classmethod
     def of(cls, arrays: Mapping[str, npt.NDArray[Any]], name: str) -> Trees:
-        """The trees that `arrays` stored.
-
-        Raises:
-            KeyError: an array is missing.
-        """
+        """The trees that `arrays` stored. Raises `KeyError` if an array is missing."""
         return cls(*(arrays[f"{name}.{field}"] for field in Trees.__slots__))
 
 
 class Forest:
-    """A `policy.serving.scorers.Scorer` on features alone.
+    """A `policy.serving.scorers.Scorer` on the features ``names`` alone.
 
-    Args:
-        names: The features, in the order of the columns.
-        advantages: Trees for REVISE and FINISH, and for the tries that it was trained on.
-        sufficient: Trees for the evidence being complete.
+    It has trees for REVISE and FINISH, for the tries that it was trained on, and for the evidence being
+    complete.
     """
 
     def __init__(self, names: Sequence[str], advantages: Mapping[Action, Trees], sufficient: Trees) -> None:
@@ -138,11 +124,7 @@ class Forest:
 
     @classmethod
     def read(cls, folder: Path, names: Sequence[str]) -> Forest:
-        """Read what `save` wrote, for a forest on the features ``names``.
-
-        Raises:
-            KeyError: an array is missing.
-        """
+        """Read what `save` wrote, for a forest on the features ``names``. Raises as `Trees.of`."""
         from safetensors.numpy import load_file
 
         arrays = load_file(folder / FILE)
@@ -183,11 +165,8 @@ def improved(
     """Examples whose returns follow a learned continuation, not hindsight.
 
     The forest, being quick, is the policy that improves. On each question it is fitted without that
-    question, so that its continuation was not learned from the answer.
-
-    Args:
-        rounds: How often the continuation is learned anew; 0 leaves it at the default schedule.
-        on_progress: Gets the number of fitted forests and the total.
+    question, so that its continuation was not learned from the answer. It is learned anew in each of the
+    ``rounds``; ``on_progress`` gets the number of fitted forests and the total.
     """
     continuation: dict[tuple[str, str], Action] = {}
     for round_number in range(rounds):

@@ -16,10 +16,10 @@ import numpy as np
 from agent.decisions.decider import OLDEST_VERSION
 from policy.decisions import (
     INDEX,
-    Examples,
     Read,
     Tree,
     default_columns,
+    examples,
     load_trees,
     open_source,
     split,
@@ -35,18 +35,12 @@ FEWEST_DECISIONS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Trees to learn from.
-
-    Attributes:
-        validation: Trees for freezing the thresholds and judging the policy.
-        sha256: Of all the data.
-        warnings: What the user should know about the data.
-    """
+    """Trees to learn from."""
 
     training: list[Tree]
-    validation: list[Tree]
-    sha256: str
-    warnings: tuple[str, ...]
+    validation: list[Tree]  # for freezing the thresholds and judging the policy
+    sha256: str  # of all the data
+    warnings: tuple[str, ...]  # what the user should know about the data
 
     @property
     def trees(self) -> list[Tree]:
@@ -91,11 +85,7 @@ def gather(sources: Sequence[Path], work: Path, *, correcting: bool = False) -> 
 
 
 def material(read: Read, *, correcting: bool = False) -> Material:
-    """Check and split the trees.
-
-    Raises:
-        CannotTrain: as `gather`.
-    """
+    """Check and split the trees. Raises `CannotTrain` as `gather`."""
     _check_enough(read, *((1, FEWEST_TAUGHT) if correcting else (FEWEST_QUESTIONS, FEWEST_DECISIONS)))
     _check_numbers(read.trees)
     training, validation = split(read.trees)
@@ -106,20 +96,23 @@ def material(read: Read, *, correcting: bool = False) -> Material:
         raise CannotTrain(
             "None of these questions can be held out to judge the policy.", "Ask, and rate, a few more."
         )
-    warnings = {
-        "{:,} runs were given more than once; each counts once, as the first source has it.": (
-            read.duplicates
+    warnings = (
+        (read.duplicates, "runs were given more than once; each counts once, as the first source has it."),
+        (
+            len(leaked),
+            "questions are among the held-out ones in the same words; they are not learned from.",
         ),
-        "{} questions are among the held-out ones in the same words; they are not learned from.": (
-            len(leaked)
+        (
+            read.other_versions,
+            f"decisions have a state of an older version than {OLDEST_VERSION}; they are left out.",
         ),
-        f"{{}} decisions have a state of an older version than {OLDEST_VERSION}; they are left out.": (
-            read.other_versions
+        (
+            read.unmeasured,
+            "runs are left out: nobody knows how good their answers are. Rate them, or label decisions: "
+            "“deepthink traces label”.",
         ),
-        "{} runs are left out: nobody knows how good their answers are. Rate them, or label decisions: "
-        "“deepthink traces label”.": read.unmeasured,
-    }
-    given = tuple(warning.format(count) for warning, count in warnings.items() if count)
+    )
+    given = tuple(f"{count:,} {warning}" for count, warning in warnings if count)
     return Material(training, validation, _digest(read.trees), given)
 
 
@@ -180,10 +173,9 @@ def _digest(trees: Sequence[Tree]) -> str:
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
-def sheet(
-    training: Examples, validation: Examples, sources: Mapping[str, int], cost: float
-) -> dict[str, str]:
+def sheet(material: Material, cost: float) -> dict[str, str]:
     """The training data as names and figures to print, in order."""
+    training, validation = examples(material.training, cost), examples(material.validation, cost)
 
     def line(learned: int, held_out: int) -> str:
         return f"{learned:,} to learn from, {held_out:,} held out"
@@ -197,7 +189,9 @@ def sheet(
         for dataset in sorted(set().union(*questions))
     }
     rows["decisions"] = line(len(training), len(validation))
-    rows["quality from"] = ", ".join(f"{name} {count:,}" for name, count in sources.items()) or "nothing"
+    rows["quality from"] = (
+        ", ".join(f"{name} {count:,}" for name, count in material.sources.items()) or "nothing"
+    )
     rows["cost of a step"] = f"{cost:g}"
     rows["evidence complete"] = f"{np.nanmean(training.sufficient):.0%} of the decisions"
     gains = training.advantages

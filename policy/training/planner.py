@@ -12,7 +12,7 @@ import hashlib
 import json
 import shutil
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -35,10 +35,8 @@ from policy.training.progress import (
     DataSheet,
     Emit,
     Finished,
-    TrainingEvent,
     Watch,
     begin_phase,
-    run_in_background,
 )
 from traces.library import Library
 from traces.paths import store_file
@@ -75,9 +73,12 @@ class Lessons:
 
 
 def train(
-    request: PlannerRequest, cancel: threading.Event | None = None, store: Store | None = None
-) -> Generator[TrainingEvent]:
-    """Train the planner and report progress; a stopped training is resumed by the next call.
+    request: PlannerRequest,
+    emit: Emit,
+    cancel: threading.Event | None = None,
+    store: Store | None = None,
+) -> None:
+    """Train the planner; ``emit`` gets the progress. A stopped training is resumed by the next call.
 
     Raises:
         CannotTrain: fewer than `FEWEST` plans are corrected.
@@ -85,11 +86,43 @@ def train(
         TrainingFailed, TrainingCancelled, DeepthinkError: as of a policy's training.
     """
     cancel = cancel or threading.Event()
+    begin = partial(begin_phase, emit, cancel, "planner")
+    forbid_hubs()
+    begin("data", "Reading the plans that you have corrected.")
+    lessons = gather(store or Store(store_file()))
+    if len(lessons.corrected) < FEWEST:
+        raise CannotTrain(
+            f"You have corrected {len(lessons.corrected)} plans; {FEWEST} are needed.",
+            'Say what your runs should have looked up: `deepthink runs plan RUN "…" "…"`.',
+        )
+    gguf = checked(BASE)
+    if gguf is None:
+        raise ModelMissing(
+            f"The planner's base {BASE.name} is not on this machine.",
+            f"Fetch it: “deepthink models pull {BASE.name}”.",
+        )
+    learned, held_out = _split(lessons)
+    emit(DataSheet(_sheet(lessons, held_out)))
 
-    def work(emit: Emit) -> None:
-        _run_phases(request, emit, cancel, store or Store(store_file()))
+    begin("train", "Training the planner.")
+    base = open_base(gguf)
+    work = folder() / f"{NAME}-{_digest(learned)}"
+    watch = Watch(emit, cancel, [], 0.0)
+    trained = fit(
+        _shuffled(learned), base, work, onto=SHIPPED, rate=_RATE, groups=_GROUPS, group=_GROUP, watch=watch
+    )
+    adapter = work / own_adapter().name
+    export(trained, gguf, adapter)
 
-    return run_in_background(work, cancel)
+    begin("gate", "Planning the held-out questions anew.")
+    gate = judge(BoxedPlanner(gguf, SHIPPED, own_adapter()), BoxedPlanner(gguf, adapter), held_out)
+    emit(gate)
+    if gate.passed or request.force:
+        begin("write", "Writing the planner.")
+        own_adapter().parent.mkdir(parents=True, exist_ok=True)
+        adapter.replace(own_adapter())
+        shutil.rmtree(work, ignore_errors=True)
+    emit(Finished(NAME, own_adapter().parent, gate.passed or request.force))
 
 
 def gather(store: Store) -> Lessons:
@@ -134,46 +167,6 @@ def drop() -> bool:
     existed = own.is_file()
     shutil.rmtree(own.parent, ignore_errors=True)
     return existed
-
-
-def _run_phases(request: PlannerRequest, emit: Emit, cancel: threading.Event, store: Store) -> None:
-    begin = partial(begin_phase, emit, cancel, "planner")
-    forbid_hubs()
-    begin("data", "Reading the plans that you have corrected.")
-    lessons = gather(store)
-    if len(lessons.corrected) < FEWEST:
-        raise CannotTrain(
-            f"You have corrected {len(lessons.corrected)} plans; {FEWEST} are needed.",
-            'Say what your runs should have looked up: `deepthink runs plan RUN "…" "…"`.',
-        )
-    gguf = checked(BASE)
-    if gguf is None:
-        raise ModelMissing(
-            f"The planner's base {BASE.name} is not on this machine.",
-            f"Fetch it: “deepthink models pull {BASE.name}”.",
-        )
-    learned, held_out = _split(lessons)
-    emit(DataSheet(_sheet(lessons, held_out)))
-
-    begin("train", "Training the planner.")
-    base = open_base(gguf)
-    work = folder() / f"{NAME}-{_digest(learned)}"
-    watch = Watch(emit, cancel, [], 0.0)
-    trained = fit(
-        _shuffled(learned), base, work, onto=SHIPPED, rate=_RATE, groups=_GROUPS, group=_GROUP, watch=watch
-    )
-    adapter = work / own_adapter().name
-    export(trained, gguf, adapter)
-
-    begin("gate", "Planning the held-out questions anew.")
-    gate = judge(BoxedPlanner(gguf, SHIPPED, own_adapter()), BoxedPlanner(gguf, adapter), held_out)
-    emit(gate)
-    if gate.passed or request.force:
-        begin("write", "Writing the planner.")
-        own_adapter().parent.mkdir(parents=True, exist_ok=True)
-        adapter.replace(own_adapter())
-        shutil.rmtree(work, ignore_errors=True)
-    emit(Finished(NAME, own_adapter().parent, gate.passed or request.force))
 
 
 def _split(lessons: Lessons) -> tuple[Lessons, Lessons]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -47,17 +46,12 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The performance on held-out questions at a step; 0 is before training.
-
-    Attributes:
-        utility: Mean quality less the cost of the steps taken; ``default``: the default schedule's.
-        steps: Mean research steps.
-    """
+    """The performance on held-out questions at a step; 0 is before training."""
 
     step: int
-    utility: float
-    default: float
-    steps: float
+    utility: float  # mean quality less the cost of the steps taken
+    default: float  # the default schedule's utility
+    steps: float  # mean research steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,49 +106,13 @@ def begin_phase(
     emit(Began(phase, message))
 
 
-def run_in_background(work: Callable[[Emit], None], cancel: threading.Event) -> Generator[TrainingEvent]:
-    """Run ``work`` in a thread and yield the events it reports.
-
-    A trainer calls back, an interface iterates: this takes a thread in between. If the iteration stops,
-    ``cancel`` is set and the thread joined, so that its last checkpoint is complete. Exceptions of ``work``
-    are raised again.
-    """
-    events: SimpleQueue[TrainingEvent | None] = SimpleQueue()
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work(events.put)
-        except BaseException as error:  # noqa: BLE001 # raised again after the join
-            errors.append(error)
-        finally:
-            events.put(None)
-
-    thread = threading.Thread(target=run, name="training", daemon=True)
-    thread.start()
-    try:
-        while (event := events.get()) is not None:
-            yield event
-    except BaseException:
-        cancel.set()
-        raise
-    finally:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
 _SAMPLE_SIZE: Final = 60  # held-out questions walked during training: seconds, not minutes
 
 
 class Watch:
-    """The observer of a training.
+    """The observer of a training: ``emit`` gets the events, ``cancel`` stops it after the current step.
 
-    Args:
-        emit: Gets the events.
-        cancel: Set to stop after the current step.
-        validation: Held-out questions; without any, nothing is measured on them.
-        cost: Of a research step, in units of quality.
+    Without held-out questions in ``validation`` nothing is measured on them.
     """
 
     def __init__(

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
 
@@ -53,7 +54,7 @@ from policy.training.material import gather
 from tests.benchmarks.multihop import pool, pooled, read_questions
 from traces.store import Store
 from tui.assemble import open_parts
-from tui.policy.collecting import watch_collecting
+from tui.bars import show_progress
 from tui.policy.training import show_training
 from tui.settings.settings import load
 
@@ -136,7 +137,8 @@ def _collect_own(folder: Path, place: Path, models: Mapping[str, Any]) -> None:
 
 def _collect(cases: CaseSet, store: Store, models: Mapping[str, Any], epsilon: float) -> None:
     parts = Parts(**models, store=store, collections=cases.collections, budget=load().budget)
-    watch_collecting(cases.name, collect(cases, parts, answers=True, epsilon=epsilon))
+    events = collect(cases, parts, answers=True, epsilon=epsilon)
+    show_progress(events, lambda progress: f"{cases.name}: {progress.doing}")
 
 
 def trained(method: Method, sources: Sequence[Path], work: Path) -> None:
@@ -150,7 +152,7 @@ def trained(method: Method, sources: Sequence[Path], work: Path) -> None:
             return
         registry.remove(method)
     request = TrainingRequest(method, tuple(sources), name=method, activation="never")
-    show_training(train(request, registry=registry))
+    show_training(partial(train, request, registry=registry))
 
 
 def tables(

@@ -142,7 +142,7 @@ def log_line(home: Path, *values: object) -> None:
 
 def _train(home: Path) -> None:
     request = TrainingRequest(method="forest", sources=(home / COLLECTED,), activation="force")
-    list(train(request))
+    train(request, lambda _event: None)
 
 
 def _promote(home: Path) -> None:

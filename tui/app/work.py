@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -73,7 +73,7 @@ class Job(Generic[T]):
     """Work in a thread that reports events and can be stopped.
 
     Args:
-        work: Yields the events, and stops once its argument, `cancel`, is set.
+        work: Gives its events to `put`, and stops once its argument, `cancel`, is set.
 
     Attributes:
         cancel: Set to stop it.
@@ -92,7 +92,7 @@ class Job(Generic[T]):
         job: Job[Any]
         failure: Failed | None
 
-    def __init__(self, work: Callable[[threading.Event], Iterator[T]]) -> None:
+    def __init__(self, work: Callable[[threading.Event], None]) -> None:
         self.cancel = threading.Event()
         self._work = work
         self._lock = threading.Lock()
@@ -126,8 +126,7 @@ class Job(Generic[T]):
     def _run(self) -> Message:
         failure: Failed | None = None
         try:
-            for event in self._work(self.cancel):
-                self.put(event)
+            self._work(self.cancel)
         except BaseException as error:  # noqa: BLE001 - sent as a message: a worker never closes the app
             failure = failed(error)
         self._ended.set()

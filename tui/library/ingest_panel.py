@@ -41,10 +41,10 @@ class IngestJob(Job["IngestEvent"]):
         read: Callable[[threading.Event], Iterator[IngestEvent]],
         into: Iterable[str] = (),
     ) -> None:
-        def until_cancelled(cancel: threading.Event) -> Iterator[IngestEvent]:
+        def until_cancelled(cancel: threading.Event) -> None:
             with suppress(GenerationCancelled):
                 for event in read(cancel):
-                    yield event
+                    self.put(event)
                     if cancel.is_set():  # also between files without new vectors
                         return
 

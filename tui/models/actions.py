@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -30,7 +30,7 @@ class PullJob(Job["PullProgress"]):
         super().__init__(self._fetch)
         self.names = names
 
-    def _fetch(self, cancel: threading.Event) -> Iterator[PullProgress]:
+    def _fetch(self, cancel: threading.Event) -> None:
         from models import fetch
         from models.catalogue import entry
         from models.fetch.files import PullCancelled
@@ -38,7 +38,6 @@ class PullJob(Job["PullProgress"]):
         with suppress(PullCancelled), fetch.shared_sources() as sources:
             for name in self.names:
                 fetch.pull(entry(name), progress=self.put, cancel=cancel, sources=sources)
-        yield from ()
 
 
 class PullView(DrawnText):
@@ -126,7 +125,7 @@ class ProbeJob(Job[str]):
         self.row = row
         self._engine = engine
 
-    def _measure(self, cancel: threading.Event) -> Iterator[str]:
+    def _measure(self, cancel: threading.Event) -> None:
         from models.probe import probe, remember
         from models.protocols import GenerationCancelled
         from tui import assemble
@@ -137,4 +136,3 @@ class ProbeJob(Job[str]):
         opened = engine.chat() if row.used else closing(assemble.open_chat(settings))
         with suppress(GenerationCancelled), opened as model:
             remember(probe(model, cancel=cancel, on_step=self.put))
-        yield from ()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,7 @@ from rich.text import Text
 
 from policy.collecting import collect as collect_cases
 from policy.evaluation.systems import Parts
-from policy.questions import Progress, read_set
+from policy.questions import read_set
 from tui import failures
 from tui.assemble import open_parts, open_store
 from tui.bars import show_progress
@@ -54,38 +51,24 @@ def collect(
     it was stopped.
     """
     settings = load()
-    case_set = read_set(str(questions))
-    cases = list(case_set.cases)
-    random.Random(seed).shuffle(cases)
+    cases = read_set(str(questions)).first(limit, seed)
     store, models = open_store(), open_parts(settings)
+    name, start = clean(cases.name), time.monotonic()
     with ctrl_c() as cancel, closing(models["chat"]):
         embed(store, models["embedder"], cancel)
-        parts = Parts(
-            **models,
-            store=store,
-            collections=tuple(collections or ()),
-            budget=settings.budget,
-            cancel=cancel,
-        )
-        chosen = replace(case_set, cases=tuple(cases[:limit]))
-        events = collect_cases(chosen, parts, answers=answers, epsilon=epsilon, seed=seed)
-        failed = watch_collecting(case_set.name, events)
+        searched = tuple(collections or ())
+        parts = Parts(**models, store=store, collections=searched, budget=settings.budget, cancel=cancel)
+        events = collect_cases(cases, parts, answers=answers, epsilon=epsilon, seed=seed)
+        last = show_progress(events, lambda progress: f"{name}: {progress.doing}")
+        if last is not None:
+            took = duration(time.monotonic() - start)
+            console().print(f"{name}: {last.done:,} of {last.total:,} questions, {took}")
         if cancel.is_set():
             failures.warn("Stopped. What was collected is kept; the same command continues.")
             return failures.EXIT_CODES["cancelled"]
+    failed = last.failed if last else ()
     for reason in failed:
         failures.warn(clean(reason))
     # on one line, so that it can be copied
     console().print(Text("  deepthink train-policy --from traces", style="dim"), soft_wrap=True)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
-
-
-def watch_collecting(name: str, events: Iterable[Progress]) -> tuple[str, ...]:
-    """Show the progress and the result; returns the questions that failed."""
-    start = time.monotonic()
-    last = show_progress(events, lambda progress: f"{clean(name)}: {progress.doing}")
-    if last is None:
-        return ()
-    took = duration(time.monotonic() - start)
-    console().print(f"{clean(name)}: {last.done:,} of {last.total:,} questions, {took}")
-    return last.failed

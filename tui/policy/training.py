@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -84,7 +85,7 @@ def train_policy(
         activation="force" if force else "gate" if activate else "never",
     )
     with ctrl_c() as cancel:
-        return show_training(course.train(request, cancel), plain=plain)
+        return show_training(partial(course.train, request, cancel=cancel), plain=plain)
 
 
 def train_planner(
@@ -105,8 +106,8 @@ def train_planner(
         typer.echo("The planner in the box plans again." if had_one else "You have no planner of your own.")
         return failures.DONE
     with ctrl_c() as cancel:
-        events = planner.train(planner.PlannerRequest(force=force), cancel)
-        return show_training(events, _planner_status, plain=plain)
+        train = partial(planner.train, planner.PlannerRequest(force=force), cancel=cancel)
+        return show_training(train, _planner_status, plain=plain)
 
 
 def _policy_status(event: progress.Finished) -> str:
@@ -122,16 +123,20 @@ def _planner_status(event: progress.Finished) -> str:
 
 
 def show_training(
-    events: Iterable[progress.TrainingEvent],
+    train: Callable[[progress.Emit], None],
     status: Callable[[progress.Finished], str] = _policy_status,
     *,
     plain: bool = False,
 ) -> int:
-    """Show a training until it ends; returns the exit code. ``status`` words what became of the result."""
+    """Train and show it; returns the exit code. ``status`` words what became of the result."""
     out = console()
     phase = ""
     with bar(out, plain=plain) as progress_bar:
-        for event in events:
+
+        def show(event: progress.TrainingEvent) -> None:
+            nonlocal phase
+            if not isinstance(event, progress.Began | progress.Trained | progress.HeldOut):
+                progress_bar.clear()
             match event:
                 case progress.Began():
                     phase = clean(event.message)
@@ -148,19 +153,16 @@ def show_training(
                     )
                     out.print(Text(line))
                 case progress.DataSheet():
-                    progress_bar.clear()
                     out.print("", table(("learned from", ""), event.rows.items()), "", sep="\n")
                 case progress.Warned():
-                    progress_bar.clear()
                     failures.warn(clean(event.message))
                 case Gate():
-                    progress_bar.clear()
                     passed = f"The gate: {'passed' if event.passed else 'not passed'}. "
                     reason = Text(clean(event.reason), style="not bold")
                     out.print("", Text(passed, style="bold") + reason, sep="\n")
                 case progress.Finished():
-                    progress_bar.clear()
-                    out.print(
-                        Text(f"{clean(event.name)} is in {event.folder}"), Text(status(event)), sep="\n"
-                    )
+                    place = Text(f"{clean(event.name)} is in {event.folder}")
+                    out.print(place, Text(status(event)), sep="\n")
+
+        train(show)
     return failures.DONE

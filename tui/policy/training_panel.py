@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -303,12 +303,13 @@ starts anew.
         """Start a training; a stopped one of the same request is resumed, if it has checkpoints."""
         from policy.training import course, planner
 
-        def train(cancel: threading.Event) -> Iterator[progress.TrainingEvent]:
+        def train(cancel: threading.Event) -> None:
             if isinstance(request, planner.PlannerRequest):
-                return planner.train(request, cancel)
-            return course.train(request, cancel)
+                planner.train(request, job.put, cancel)
+            else:
+                course.train(request, job.put, cancel)
 
-        self.job = Job(train)
+        job = self.job = Job[progress.TrainingEvent](train)
         self.fold, self.failure, self._request = TrainingFold(), None, request
         self.running, self._since = True, time.monotonic()
         self.scroll_home(animate=False)

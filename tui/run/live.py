@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ class LiveRun(Job["ev.Event"]):
         self.steering.leave()
         super().leave()
 
-    def _run_events(self, _cancel: threading.Event) -> Iterator[ev.Event]:
+    def _run_events(self, _cancel: threading.Event) -> None:
         from tui.assemble import run_parts
 
         engine = self.engine
@@ -82,7 +82,8 @@ class LiveRun(Job["ev.Event"]):
             engine.chat(self._model) as chat,
             closing(begin(steering=self.steering, chat=chat, **parts)) as events,
         ):
-            yield from events
+            for event in events:
+                self.put(event)
 
 
 _WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes without a plan

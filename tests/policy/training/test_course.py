@@ -62,6 +62,12 @@ def asked(store_file: Path, **how: object) -> TrainingRequest:
     return TrainingRequest(**{"method": "forest", "sources": (store_file,), **how})  # type: ignore[arg-type]
 
 
+def events_of(request: TrainingRequest, registry: Registry) -> list[TrainingEvent]:
+    events: list[TrainingEvent] = []
+    train(request, events.append, registry=registry)
+    return events
+
+
 def finished(events: list[TrainingEvent]) -> Finished:
     last = events[-1]
     assert isinstance(last, Finished)
@@ -69,7 +75,7 @@ def finished(events: list[TrainingEvent]) -> Finished:
 
 
 def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Registry) -> None:
-    events = list(train(asked(store_file), registry=registry))
+    events = events_of(asked(store_file), registry)
     kinds = [event.phase for event in events if isinstance(event, Began)]
     assert list(dict.fromkeys(kinds)) == ["data", "train", "calibrate", "gate", "write"]
     sheet = next(event for event in events if isinstance(event, DataSheet))
@@ -100,8 +106,8 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
         return fit(examples, seed=seed, onto=onto)
 
     monkeypatch.setattr(forest, "fit", spying)
-    one = finished(list(train(asked(store_file, name="one"), registry=registry)))
-    other = finished(list(train(asked(store_file, name="other"), registry=registry)))
+    one = finished(events_of(asked(store_file, name="one"), registry))
+    other = finished(events_of(asked(store_file, name="other"), registry))
     trees = load_trees(Store(store_file)).trees
     (a, made_a), (b, made_b) = open_policy(one.folder), open_policy(other.folder)
     assert made_a.rule == made_b.rule
@@ -113,12 +119,12 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
 
 def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, tmp_path: Path) -> None:
     box = tmp_path / "boxed"
-    before = finished(list(train(asked(store_file, name="boxed-forest"), registry=Registry(box))))
+    before = finished(events_of(asked(store_file, name="boxed-forest"), Registry(box)))
     own = paths.store_file()
     own.parent.mkdir(parents=True, exist_ok=True)
     collected(own, 12, seed=1)
     registry = Registry(tmp_path / "policies", box)
-    done = finished(list(train(asked(store_file, sources=()), registry=registry)))
+    done = finished(events_of(asked(store_file, sources=()), registry))
     manifest = read(done.folder)
     assert manifest.rule == read(before.folder).rule
     assert manifest.data.questions == 12
@@ -128,7 +134,7 @@ def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, 
 
 
 def test_force_makes_it_active_and_records_that(store_file: Path, registry: Registry) -> None:
-    done = finished(list(train(asked(store_file, activation="force"), registry=registry)))
+    done = finished(events_of(asked(store_file, activation="force"), registry))
     assert done.active
     assert registry.active().name == done.name
     assert registry.history()[0].forced
@@ -140,7 +146,7 @@ def test_a_taken_name_is_told(
 ) -> None:
     (registry.root / "mine").mkdir(parents=True)
     with pytest.raises(CannotWritePolicy, match="mine"):
-        next(train(asked(store_file, name="mine"), registry=registry))  # before anything is read
+        events_of(asked(store_file, name="mine"), registry)  # before anything is read
     (registry.root / "mine").rmdir()
 
     def while_another_is_quicker(*given: Any) -> Any:
@@ -150,7 +156,7 @@ def test_a_taken_name_is_told(
     with monkeypatch.context() as patched:
         patched.setattr(course, "measure", while_another_is_quicker)
         with pytest.raises(CannotWritePolicy, match="mine"):
-            list(train(asked(store_file, name="mine"), registry=registry))
+            events_of(asked(store_file, name="mine"), registry)
 
 
 def test_cancelled_it_leaves_the_active_policy_alone(
@@ -163,9 +169,8 @@ def test_cancelled_it_leaves_the_active_policy_alone(
         return freeze(*what)  # type: ignore[arg-type]
 
     monkeypatch.setattr(course, "freeze", cancelled_meanwhile)
-    events = train(asked(store_file), cancel, registry)
     with pytest.raises(TrainingCancelled) as stopped:
-        list(events)
+        train(asked(store_file), lambda _event: None, cancel, registry)
     assert "starts it again" in stopped.value.way_out, "a forest has no checkpoints to resume from"
     assert registry.active().name == "box"
     assert not list(registry.root.glob("*/manifest.json"))
@@ -173,7 +178,7 @@ def test_cancelled_it_leaves_the_active_policy_alone(
 
 @pytest.mark.model
 def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, minilm: Path) -> None:
-    events = list(train(asked(store_file, method="reward", steps=2), registry=registry))
+    events = events_of(asked(store_file, method="reward", steps=2), registry)
     done = finished(events)
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
     assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]

@@ -15,7 +15,7 @@ from policy.training import planner
 from policy.training.adapters import Base, export
 from policy.training.plan_fitting import fit, written
 from policy.training.planner import FEWEST, PlannerRequest, gather, train
-from policy.training.progress import CannotTrain, Finished, Trained
+from policy.training.progress import CannotTrain, Finished, Trained, TrainingEvent
 from traces.runs import NewRun, Ratings, RunEnd, Runs, StoredEvent
 from traces.store import Store
 
@@ -61,7 +61,7 @@ def tiny(base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Base:
 def test_too_few_corrected_plans_teach_nothing(store: Store) -> None:
     _correct(store, FEWEST - 1)
     with pytest.raises(CannotTrain, match=str(FEWEST - 1)):
-        list(train(PlannerRequest(), store=store))
+        train(PlannerRequest(), lambda _event: None, store=store)
 
 
 def test_the_taught_planners_other_plans_are_kept_unless_their_answers_are_wrong(store: Store) -> None:
@@ -78,7 +78,8 @@ def test_the_taught_planners_other_plans_are_kept_unless_their_answers_are_wrong
 def test_a_forced_planner_plans_until_it_is_dropped(store: Store, tiny: Base, tmp_path: Path) -> None:
     shipped = tmp_path / "shipped.gguf"
     _correct(store, FEWEST)
-    events = list(train(PlannerRequest(force=True), store=store))
+    events: list[TrainingEvent] = []
+    train(PlannerRequest(force=True), events.append, store=store)
     assert [event.step for event in events if isinstance(event, Trained)]
     assert sum(isinstance(event, Gate) for event in events) == 1
     assert events[-1] == Finished(planner.NAME, own_adapter().parent, True)

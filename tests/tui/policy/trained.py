@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from policy.serving.folder import Gate
-from policy.serving.registry import Registry
 from policy.training import progress as told
 from policy.training.course import TrainingRequest
 
@@ -98,20 +97,20 @@ class Trainer:
     def __call__(
         self,
         request: TrainingRequest,
-        cancel: threading.Event | None = None,
-        registry: Registry | None = None,
-    ) -> Generator[told.TrainingEvent, None, told.Finished | None]:
-        assert cancel is not None
+        emit: told.Emit,
+        cancel: threading.Event,
+    ) -> None:
         self.requests.append(request)
-        yield from self._events
+        for event in self._events:
+            emit(event)
         while not self._go_on.wait(0.01):
             if cancel.is_set():
                 self.cancelled.set()
                 raise told.TrainingCancelled("Stopped after step 480 of 1200.", "The same command goes on.")
-        yield from self._then
+        for event in self._then:
+            emit(event)
         if self._error is not None:
             raise self._error
-        return None
 
     def go_on(self) -> None:
         self._go_on.set()
