@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.traces.test_mdp_views import LINE, TREE, stored, told
+from tests.traces.test_decisions import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
 from traces.collected import Collected, CollectedQuestion, Gold, write_gold
 from traces.decisions import Labels, Outcome

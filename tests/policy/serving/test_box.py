@@ -41,12 +41,9 @@ def test_the_rules_decide_where_nobody_has_chosen_as_the_gate_passed_none() -> N
     assert [one.verdict for one in found if one.boxed] == ["not surely better"] * 2
 
 
-def test_it_reads_the_state_as_this_version_writes_it(manifest: Manifest) -> None:
+def test_it_reads_todays_states_and_was_taught_on_train_files_and_judged(manifest: Manifest) -> None:
     assert 4 <= manifest.state_version <= STATE_VERSION
     assert tuple(manifest.features) == tuple(features(state()))
-
-
-def test_it_was_taught_on_train_files_and_judged(manifest: Manifest) -> None:
     learned_from = [word for word in manifest.command.split() if word.endswith(".duckdb")]
     assert learned_from == ["train.duckdb"]
     assert manifest.gate is not None

@@ -28,7 +28,6 @@ from policy.serving.folder import (
     read,
     require_base,
     seal,
-    write,
 )
 from tests.policy.made import Preferring, manifest, policy
 
@@ -211,17 +210,13 @@ def test_what_a_killed_process_left_goes_after_a_day(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == [young.name, NAME]
 
 
-def test_no_policy_takes_the_place_of_another(folder: Path) -> None:
+def test_no_policy_takes_the_place_of_another_or_of_a_file(folder: Path) -> None:
     before = read(folder)
     with pytest.raises(CannotWritePolicy, match="There is a policy called"):
         policy(folder.parent, settings={"seed": 1})
     assert read(folder) == before
-
-
-def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
     with pytest.raises(CannotWritePolicy, match="cannot be written"):
-        write(tmp_path / "file", manifest(), Preferring().save)
+        policy(folder / "manifest.json")
 
 
 def test_a_name_is_a_folder(tmp_path: Path) -> None:

@@ -140,21 +140,16 @@ def test_an_empty_box_leaves_the_rules(root: Path, tmp_path: Path) -> None:
     assert registry.rollback().name == BOX
 
 
-def test_a_box_that_names_none_leaves_the_rules_to_go_back_to(registry: Registry, tmp_path: Path) -> None:
-    (tmp_path / "box" / "active.json").write_text(json.dumps({"active": "box"}))
-    assert registry.active().folder is None
-    registry.use(SHIPPED, force=True)
-    assert registry.active().name == SHIPPED
-    assert not registry.use("box").forced
-    assert registry.active().folder is None
-
-
-def test_a_box_of_several_says_which_is_its_own(registry: Registry, tmp_path: Path) -> None:
+def test_a_box_says_which_of_its_policies_is_active_or_none(registry: Registry, tmp_path: Path) -> None:
     policy(tmp_path / "box", C)
     (tmp_path / "box" / "active.json").write_text(json.dumps({"active": C}))
     assert _active(registry) == C
-    registry.use(SHIPPED)
+    (tmp_path / "box" / "active.json").write_text(json.dumps({"active": "box"}))
+    assert registry.active().folder is None
+    registry.use(SHIPPED, force=True)
     assert (registry.active().name, _active(registry)) == (SHIPPED, SHIPPED)
+    assert not registry.use("box").forced
+    assert registry.active().folder is None
 
 
 @pytest.mark.parametrize("text", ["{", '{"active": "../../x"}', '{"format": 2}', "\udcff\x00"])

@@ -50,6 +50,8 @@ def test_it_learns_what_there_is_to_learn() -> None:
     assert [ALL[int(i)] for i in scores.advantages.argmax(axis=1)] == ["FINISH", "REVISE"]
     assert scores.sufficiency[0] > 0.8
     assert scores.sufficiency[1] < 0.2
+    (row,) = fitted.score([replace(states[0], valid=("REVISE", "FINISH"))]).advantages
+    assert (row[INDEX["CONTINUE"]], row[INDEX["FINISH"]]) == (-np.inf, 0.0), "invalid, and the default"
 
 
 @pytest.mark.parametrize(("taken", "learned"), [(0, False), (ENOUGH - 1, False), (ENOUGH, True)])
@@ -68,14 +70,6 @@ def test_a_further_try_is_learned_where_it_was_taken_often_enough_and_else_never
     rule = Rule(margin=0.1, temperature=1.0)
     chosen = {rule.action(state.valid, row) for state, row in zip(asking, now, strict=True)}
     assert ("ASK" in chosen) == learned
-
-
-def test_what_is_not_valid_has_no_chance_and_the_default_is_the_zero() -> None:
-    fitted = forest.fit(_examples(), seed=0)
-    seen = Seen("", {"held": 0.5, "weak": 0.5, "noise": 0.5}, ("REVISE", "FINISH"))
-    (row,) = fitted.score([seen]).advantages
-    assert row[INDEX["CONTINUE"]] == -np.inf
-    assert row[INDEX["FINISH"]] == 0.0
 
 
 def test_a_few_corrections_change_what_they_are_about_and_little_else() -> None:
@@ -115,19 +109,8 @@ def test_the_arrays_predict_what_the_fitted_trees_do(monkeypatch: pytest.MonkeyP
 # --- targets that count on a learned continuation ---------------------------------------------------------
 
 
-@pytest.fixture
-def trees() -> Sequence[Tree]:
-    return random_trees(0, 40)
-
-
-def test_finishing_is_worth_its_quality_whoever_goes_on(trees: Sequence[Tree]) -> None:
-    finish = forest.improved(trees, COST, rounds=1).values[:, 2]
-    assert np.array_equal(finish, examples(trees, COST).values[:, 2], equal_nan=True)
-
-
-def test_no_forest_decides_on_a_question_that_it_was_fitted_on(
-    trees: Sequence[Tree], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_forest_decides_on_a_question_that_it_was_fitted_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = random_trees(0, 40)
     fitted_on: list[set[str]] = []
     asked: list[set[int]] = []
     fit, decisions = forest.fit, forest._decisions
@@ -143,6 +126,7 @@ def test_no_forest_decides_on_a_question_that_it_was_fitted_on(
 
     monkeypatch.setattr(forest, "fit", seen)
     monkeypatch.setattr(forest, "_decisions", decided)
-    forest.improved(trees, COST, rounds=1)
+    finish = forest.improved(trees, COST, rounds=1).values[:, 2]
+    assert np.array_equal(finish, examples(trees, COST).values[:, 2], equal_nan=True), "whoever goes on"
     assert len(asked) == len(fitted_on) == forest.FOLDS
     assert set().union(*asked) == {fold(tree.question, forest.FOLDS) for tree in trees}

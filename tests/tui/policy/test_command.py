@@ -214,17 +214,6 @@ def test_too_few_decisions_are_told_with_the_way_to_more(deepthink: Run, tmp_pat
     assert Registry().active().name == "box"
 
 
-def test_a_broken_training_changes_no_policy(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    failure = progress.TrainingFailed(
-        "The loss is no number any more at step 3 of 40.", "Nothing was changed."
-    )
-    Trainer(EVENTS[:1], error=failure).take_place(monkeypatch)
-    ran = deepthink("train-policy")
-    assert ran.code == 70
-    assert "no number any more" in ran.err
-    assert Registry().active().name == "box"
-
-
 def test_a_planner_needs_corrected_plans_and_can_be_dropped(deepthink: Run, library: Path) -> None:
     few = deepthink("train-planner")
     assert few.code == EXIT_CODES["input"]

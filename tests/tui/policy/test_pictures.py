@@ -71,7 +71,7 @@ def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
 
 async def train(pilot: Pilot[Any], *, ends: bool = True) -> None:
     """Begin a training, and wait until it has come as far as it comes."""
-    _, panel = await begun(pilot)
+    _, panel = await begun(pilot, "down")
     await until(pilot, lambda: not (ends and panel.running))
     pilot.app.clear_notifications()
     await pilot.pause()

@@ -53,13 +53,6 @@ async def opened(pilot: Pilot[Any]) -> LearnScreen:
     return screen
 
 
-async def test_without_a_policy_it_says_how_to_get_one(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        assert "Not enough decisions yet: 0 of at least 20." in text_of(screen, "#purpose")
-        assert "There is no policy" in text_of(screen, "#card Static")
-
-
 async def says(pilot: Pilot[Any], screen: LearnScreen, part: str) -> None:
     await until(pilot, lambda: part in text_of(screen, "#deciding"))
 

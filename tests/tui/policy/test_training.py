@@ -42,12 +42,10 @@ async def choosing(pilot: Pilot[Any]) -> LearnScreen:
     return screen
 
 
-async def begun(pilot: Pilot[Any]) -> tuple[LearnScreen, TrainingPanel]:
-    """The screen, with the training of an encoder that tells something, or has ended."""
+async def begun(pilot: Pilot[Any], *keys: str) -> tuple[LearnScreen, TrainingPanel]:
+    """The screen, with a training that tells something, or has ended; the ``keys`` choose it."""
     screen = await choosing(pilot)
-    await pilot.press("down")
-    await until(pilot, lambda: screen.query_one(TrainingChoice).request.method == "reward")
-    await pilot.press("t")
+    await pilot.press(*keys, "t")
     panel = screen.query_one(TrainingPanel)
     await until(pilot, lambda: panel.job is not None and (panel.fold.trained or not panel.running))
     return screen, panel
@@ -96,7 +94,7 @@ async def test_a_training_is_watched_from_anywhere(
 ) -> None:
     trainer = Trainer(learning(until=480), judged(PASSED), holds=True).take_place(monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen, panel = await begun(pilot)
+        screen, panel = await begun(pilot, "down")
         assert screen.focused is panel
         assert not screen.query_one(TrainingChoice).display
         shown = text_of(screen, "TrainingPanel Static")
@@ -138,7 +136,7 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
     Registry().use("value-20261121-203000", how="train")
     Trainer([*learning(until=5), *judged(PASSED)]).take_place(monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen, _ = await begun(pilot)
+        screen, _ = await begun(pilot, "down")
         await until(pilot, lambda: "The gate" in text_of(screen, "TrainingPanel Static"))
         came = text_of(screen, "TrainingPanel Static")
         for part in (
@@ -166,14 +164,24 @@ async def test_what_passed_is_active_and_what_did_not_is_kept(
         assert any("did not pass" in n.message for n in app._notifications)
 
 
-async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request(
-    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("keys", "kept", "not_so"),
+    [
+        ([], "from the beginning", "continues from there"),
+        (["down"], "continues from there", "from the beginning"),
+    ],
+    ids=["forest", "encoder"],
+)
+async def test_a_training_is_stopped_after_a_yes_and_begun_again_by_the_same_request(
+    keys: list[str], kept: str, not_so: str, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = Trainer(learning(until=480), holds=True).take_place(monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen, panel = await begun(pilot)
+        screen, panel = await begun(pilot, *keys)
         await pilot.press("escape")
         await comes(pilot, ConfirmScreen)
+        detail = " ".join(str(part.content) for part in app.screen.query(Static))
+        assert (kept in detail, not_so in detail) == (True, False)
         await pilot.press("n")
         await until(pilot, lambda: app.screen is screen)
         assert panel.running
@@ -183,13 +191,13 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
         await pilot.press("y")
         await until(pilot, lambda: not panel.running)
         assert trainer.cancelled.is_set()
-        came = text_of(screen, "TrainingPanel Static")
+        came = text_of(screen, "TrainingPanel Static").replace("\n", " ")
         assert "■ Stopped after step 480 of 1200." in came
-        assert "continues from there" in came.replace("\n", " ")
+        assert (kept in came, not_so in came) == (True, False)
         assert "The active policy has not changed." in came
         assert app.failures == [], "what one did oneself is no failure"
         assert tab(screen) == "Training ■"
-        assert "■ training" in text_of(screen, "TrainingPanel Static")
+        assert "■ training" in came
         again = Trainer([*learning(until=5), *judged(FAILED)]).take_place(monkeypatch)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(screen.focused, MethodList))
@@ -199,30 +207,10 @@ async def test_a_training_is_stopped_after_a_yes_and_goes_on_by_the_same_request
     assert again.requests == trainer.requests
 
 
-async def test_a_stopped_forest_is_said_to_start_again(
-    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Trainer(learning(until=5), holds=True).take_place(monkeypatch)
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await choosing(pilot)
-        await pilot.press("t")
-        panel = screen.query_one(TrainingPanel)
-        await until(pilot, lambda: panel.fold.trained is not None)
-        await pilot.press("x")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        detail = " ".join(str(part.content) for part in app.screen.query(Static))
-        assert "from the beginning" in detail
-        await pilot.press("y")
-        await until(pilot, lambda: not panel.running)
-        said = text_of(screen, "TrainingPanel Static")
-    assert "from the beginning" in said
-    assert "continues from there" not in said
-
-
 async def test_leaving_the_app_stops_it_well(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(learning(until=5), holds=True).take_place(monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        await begun(pilot)
+        await begun(pilot, "down")
     assert trainer.cancelled.is_set()
 
 
@@ -244,7 +232,7 @@ async def test_what_goes_wrong_is_told_and_the_active_policy_stays(
 ) -> None:
     Trainer(learning(until=7), error=error).take_place(monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen, panel = await begun(pilot)
+        screen, panel = await begun(pilot, "down")
         await until(pilot, lambda: app.failures)
         came = text_of(screen, "TrainingPanel Static")
         for part in (*parts, "The active policy has not changed."):

@@ -1,8 +1,10 @@
-"""What the network reads and learns from: numbers as columns, preferences, batches, losses, the teacher."""
+"""What the network reads and learns from: columns, preferences, losses, the teacher; and checkpoints."""
 
 from __future__ import annotations
 
 import dataclasses
+import errno
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,16 @@ from agent.state import ACTIONS
 from policy.decisions import INDEX, Examples
 from policy.training import forest
 from policy.training.encoder import BINS, Columns, scores
-from policy.training.fitting import collated, preference_loss, preferences, sufficiency_loss, taught
+from policy.training.fitting import (
+    collated,
+    newest,
+    preference_loss,
+    preferences,
+    reporting_full_disk,
+    sufficiency_loss,
+    taught,
+)
+from policy.training.progress import TrainingFailed
 from tests.policy.training.encoder.made import examples, seen
 
 NAN = float("nan")
@@ -109,3 +120,40 @@ def test_it_never_teaches_a_question_from_itself(monkeypatch: pytest.MonkeyPatch
     assert len(fitted) == 4
     for question in set(data.questions):
         assert sum(question not in questions for questions in fitted) == 1
+
+
+def checkpoint(folder: Path, step: int, state: str | None) -> Path:
+    made = folder / f"checkpoint-{step}"
+    made.mkdir()
+    if state is not None:
+        (made / "trainer_state.json").write_text(state, encoding="utf-8")
+    return made
+
+
+def test_the_newest_whole_one_by_number_and_torn_ones_are_removed(tmp_path: Path) -> None:
+    checkpoint(tmp_path, 9, "{}")
+    whole = checkpoint(tmp_path, 25, '{"global_step": 25}')
+    torn = checkpoint(tmp_path, 100, '{"global_st')
+    empty = checkpoint(tmp_path, 125, None)
+    assert newest(tmp_path) == whole
+    assert not torn.exists()
+    assert not empty.exists()
+    assert newest(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError("[enforce fail at inline_container.cc] . PytorchStreamWriter failed writing file"),
+        RuntimeError("SafetensorError: I/O error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_is_told_as_one(error: Exception, tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match="no space for the checkpoint"), reporting_full_disk(tmp_path):
+        raise error
+
+
+def test_other_failures_are_left_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="shape"), reporting_full_disk(tmp_path):
+        raise RuntimeError("shape mismatch")

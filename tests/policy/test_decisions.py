@@ -30,18 +30,36 @@ HALF = _tree(
 )
 
 
-def test_the_default_continuation_works_the_plan_off_and_finishes() -> None:
-    worth = values(HALF, COST, {})
-    # CONTINUE leads to C, where the plan is done: 0.5 less a step. REVISE leads to R, where the plan goes
-    # on for a step more that brings nothing: 1.0 less two steps.
-    assert worth[""][:3] == pytest.approx([0.4, 0.8, 0.2])
-    assert worth["C"][:3] == pytest.approx([np.nan, 0.9, 0.5], nan_ok=True)
-    assert worth["R"][:3] == pytest.approx([0.9, np.nan, 1.0], nan_ok=True)
+RUN = _tree(_node("", 0.6, *ALL), _node("C", 0.9, "REVISE", "FINISH"))
+UNMEASURED = _tree(_node("", None, "CONTINUE", "FINISH"), _node("C", 0.9, "FINISH"))
+TRIED = _tree(
+    _node("", 0.2, "CONTINUE", "FINISH", "MORE", "ASK"),
+    _node("C", 0.5, "FINISH"),
+    _node("A", 0.9, "CONTINUE", "FINISH"),
+    _node("AC", 1.0, "FINISH"),
+)
+NAN = np.nan
 
 
-def test_a_learned_continuation_changes_what_comes_before_it() -> None:
-    worth = values(HALF, COST, {("q", "C"): "REVISE", ("q", "R"): "FINISH"})
-    assert worth[""][:3] == pytest.approx([0.8, 0.9, 0.2])
+@pytest.mark.parametrize(
+    ("tree", "continuation", "worth"),
+    [
+        # CONTINUE leads to C, where the plan is done: 0.5 less a step. REVISE leads to R, where the plan
+        # goes on for a step more that brings nothing: 1.0 less two steps.
+        (HALF, {}, {"": [0.4, 0.8, 0.2], "C": [NAN, 0.9, 0.5], "R": [0.9, NAN, 1.0]}),
+        (HALF, {("q", "C"): "REVISE", ("q", "R"): "FINISH"}, {"": [0.8, 0.9, 0.2]}),
+        (RUN, {}, {"": [0.8, NAN, 0.6]}),
+        (UNMEASURED, {}, {"": [0.8, NAN, NAN]}),
+        (TRIED, {}, {"": [0.4, NAN, 0.2, NAN, NAN, 0.8], "A": [0.9, NAN, 0.9, NAN, NAN, NAN]}),
+    ],
+    ids=["default continuation", "learned continuation", "one path", "unmeasured", "further tries"],
+)
+def test_an_action_is_worth_where_it_leads_less_the_cost_of_a_step(
+    tree: Tree, continuation: dict[tuple[str, str], Action], worth: dict[str, list[float]]
+) -> None:
+    found = values(tree, COST, continuation)
+    for path, expected in worth.items():
+        assert found[path][: len(expected)] == pytest.approx(expected, nan_ok=True)
 
 
 def test_advantages_are_over_the_default_action() -> None:
@@ -49,31 +67,6 @@ def test_advantages_are_over_the_default_action() -> None:
     root = made.advantages[[state.text for state in made.states].index("")]
     assert root[:3] == pytest.approx([0.0, 0.4, -0.2])
     assert made.weights.sum() == pytest.approx(1.0)
-
-
-def test_a_run_of_one_path_tells_what_finishing_earlier_would_have_been_worth() -> None:
-    run = _tree(_node("", 0.6, *ALL), _node("C", 0.9, "REVISE", "FINISH"))
-    worth = values(run, COST, {})
-    assert worth[""][:3] == pytest.approx([0.8, np.nan, 0.6], nan_ok=True)
-
-
-def test_where_nobody_measured_nothing_is_made_up() -> None:
-    run = _tree(_node("", None, "CONTINUE", "FINISH"), _node("C", 0.9, "FINISH"))
-    worth = values(run, COST, {})
-    assert worth[""][:3] == pytest.approx([0.8, np.nan, np.nan], nan_ok=True)
-
-
-def test_a_further_try_is_worth_where_it_leads_less_the_cost_of_a_step() -> None:
-    tried = _tree(
-        _node("", 0.2, "CONTINUE", "FINISH", "MORE", "ASK"),
-        _node("C", 0.5, "FINISH"),
-        _node("A", 0.9, "CONTINUE", "FINISH"),
-        _node("AC", 1.0, "FINISH"),
-    )
-    nan = np.nan
-    worth = values(tried, COST, {})
-    assert worth[""] == pytest.approx([0.4, nan, 0.2, nan, nan, 0.8], nan_ok=True)
-    assert worth["A"] == pytest.approx([0.9, nan, 0.9, nan, nan, nan], nan_ok=True)
 
 
 @pytest.mark.parametrize(
