@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import DataTable, Input, RadioButton, RadioSet, Static, TextArea
+from textual.widgets import DataTable, Input, Static, TextArea
 
 from agent import plans
 from traces.paths import existing_path, expanded_path
@@ -22,6 +22,7 @@ from tui.app.base import KeyLine
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text, way_out
 from tui.app.keys import bindings
+from tui.app.lists import Line, MarkedList, hanging
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
@@ -196,32 +197,6 @@ _FORMS: dict[Form, str] = {
 }
 
 
-class FormButton(RadioButton):
-    """A form; a dot marks the chosen one, not colour alone."""
-
-    BUTTON_INNER = " "
-
-    def watch_value(self) -> None:
-        self.BUTTON_INNER = "●" if self.value else " "
-        super().watch_value()
-
-
-class FormSet(RadioSet):
-    """The forms; the cursor chooses, so that Enter can write."""
-
-    def action_next_button(self) -> None:
-        super().action_next_button()
-        self._choose()
-
-    def action_previous_button(self) -> None:
-        super().action_previous_button()
-        self._choose()
-
-    def _choose(self) -> None:
-        if self.pressed_button is not None:  # None while Textual mounts the set
-            self.action_toggle_button()
-
-
 class _RunWindow(ModalScreen[None]):
     """A window about a run: its question, what is asked about it, and a note."""
 
@@ -275,16 +250,18 @@ in the folder that the app was started in; `~` is your home folder.
         self._confirmed_path = ""  # an existing file that may be replaced
 
     def body(self) -> ComposeResult:
-        with FormSet(compact=True):
-            for form, label in _FORMS.items():
-                yield FormButton(label, value=form == self._form, name=form, compact=True)
+        yield MarkedList()
         yield Input(file_name(self._run_id, self._question, self._form), compact=True)
 
-    @on(RadioSet.Changed)
-    def _change_form(self, event: RadioSet.Changed) -> None:
+    def on_mount(self) -> None:
+        rows = [Line(form, partial(hanging, "", label)) for form, label in _FORMS.items()]
+        self.query_one(MarkedList).show(rows)
+
+    @on(MarkedList.OptionHighlighted)
+    def _change_form(self, event: MarkedList.OptionHighlighted) -> None:
         path = self.query_one(Input)
         is_default_name = path.value == file_name(self._run_id, self._question, self._form)
-        self._form = cast(Form, event.pressed.name)
+        self._form = cast(Form, event.option_id)
         if is_default_name:  # a name that the user typed stays
             path.value = file_name(self._run_id, self._question, self._form)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, RadioSet, Static
+from textual.widgets import Input, Static
 
 from agent import events as ev
 from tests.tui import parts, stored
@@ -19,6 +19,7 @@ from tests.tui.conftest import MakeApp, Run
 from tests.tui.seen import text_of
 from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
+from tui.app.lists import MarkedList
 from tui.run.export import file_name, to_markdown, web_address
 from tui.run.fold import RunFold
 from tui.runs.windows import ExportScreen
@@ -160,7 +161,7 @@ async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, a
         text = (here / f"{NAME}-{run_id[:6]}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {stored.QUESTION}")
         screen = await exporting(pilot, run_id)
-        assert screen.query_one(RadioSet).has_focus
+        assert screen.query_one(MarkedList).has_focus
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: app.screen is not screen)
         assert json.loads((here / f"{NAME}-{run_id[:6]}.json").read_text(encoding="utf-8"))
