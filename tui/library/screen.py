@@ -163,12 +163,9 @@ class LibraryScreen(DeepScreen):
         return passages, unknown_language(self._library.embedder() or "", passages)
 
     def _show_outline(self, document: int, outline: tuple[list[Passage], str]) -> None:
-        item, details = self.query_one(Shelves).chosen, self.query_one(Details)
-        passages, language = outline
+        item = self.query_one(Shelves).chosen
         if isinstance(item, Document) and item.id == document:
-            if language:
-                details.add_fact("language", f"{language}: found by its words, not by meaning")
-            details.show_sections(passages)
+            self.query_one(Details).show_document(item, *outline)
 
     @on(Tree.NodeSelected, "#tree")
     def _open_document(self, event: Tree.NodeSelected[Collection | Document]) -> None:

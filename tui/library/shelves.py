@@ -35,8 +35,21 @@ from tui.terminal import clean, one_line, size
 _Data = TypeVar("_Data")
 
 
-class _FittedTree(Tree[_Data]):
-    """A tree whose labels end with an ellipsis where there is no room for more."""
+class FittedTree(Tree[_Data]):
+    """A tree without a root, whose labels end with an ellipsis where there is no room for more."""
+
+    ICON_NODE = "▸ "
+    ICON_NODE_EXPANDED = "▾ "
+    DEFAULT_CSS = """
+    FittedTree { background: transparent; padding: 0; }
+    FittedTree:focus { background-tint: transparent; }
+    """
+
+    def __init__(self, label: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(label, id=id)
+        self.show_root = False
+        self.guide_depth = 2
+        self.auto_expand = False
 
     def render_label(self, node: TreeNode[_Data], base_style: Style, style: Style) -> Text:
         label = super().render_label(node, base_style, style)
@@ -47,7 +60,7 @@ class _FittedTree(Tree[_Data]):
         return label
 
 
-class Shelves(_FittedTree[Collection | Document]):
+class Shelves(FittedTree[Collection | Document]):
     """The library as a tree; the documents of a collection are below it while it is open."""
 
     HELP = """\
@@ -57,18 +70,10 @@ Collections and, once opened, their documents; beside them are the facts about t
 cursor. **→** opens and **←** closes a collection, **Enter** on a document opens its text, **Tab** goes to
 its sections.
 """
-    ICON_NODE = "▸ "
-    ICON_NODE_EXPANDED = "▾ "
-    DEFAULT_CSS = """
-    Shelves { background: transparent; padding: 0; overflow-x: hidden; scrollbar-gutter: stable; }
-    Shelves:focus { background-tint: transparent; }
-    """
+    DEFAULT_CSS = "Shelves { overflow-x: hidden; scrollbar-gutter: stable; }"
 
     def __init__(self) -> None:
         super().__init__("library", id="tree")
-        self.show_root = False
-        self.guide_depth = 2
-        self.auto_expand = False
         self._documents: Mapping[str, Sequence[Document]] = {}  # by collection
 
     @property
@@ -185,7 +190,7 @@ def _kind(document: Document) -> str:
     return prefix + (media_type.name if media_type else document.media_type)
 
 
-class Outline(_FittedTree[int]):
+class Outline(FittedTree[int]):
     """The sections of a document; each node has the id of its first passage."""
 
     HELP = """\
@@ -193,18 +198,7 @@ class Outline(_FittedTree[int]):
 
 The headings of the document. **Enter** opens the first passage of a section in the text.
 """
-    ICON_NODE = "▸ "
-    ICON_NODE_EXPANDED = "▾ "
-    DEFAULT_CSS = """
-    Outline { background: transparent; height: auto; padding: 0; }
-    Outline:focus { background-tint: transparent; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__("sections")
-        self.show_root = False
-        self.guide_depth = 2
-        self.auto_expand = False
+    DEFAULT_CSS = "Outline { height: auto; }"
 
     def show(self, passages: Sequence[Passage]) -> None:
         """Show the sections of a document, given its passages in order."""
@@ -237,17 +231,13 @@ class Details(VerticalScroll, can_focus=False):
     Details #sections { margin-top: 1; text-style: bold; color: $primary; }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._sheet: tuple[Sequence[Content], Facts, Sequence[str]] = ((), [], ())
-
     def compose(self) -> ComposeResult:
         yield DrawnText(id="facts")
         yield Static("Sections", id="sections")
-        yield Outline()
+        yield Outline("sections")
 
     def on_mount(self) -> None:
-        self.show_sections(())
+        self._show_sections(())
 
     def show_text(self, text: Content) -> None:
         """Show a text, without facts."""
@@ -268,27 +258,24 @@ class Details(VerticalScroll, can_focus=False):
             holds = holds.stylize("$foreground 65%")
         self._show([title, holds], collection_facts(collection, documents, unread, embedder))
 
-    def show_document(self, document: Document) -> None:
-        """Show a document; its sections follow later."""
+    def show_document(
+        self, document: Document, passages: Sequence[Passage] = (), language: str = ""
+    ) -> None:
+        """Show a document with its sections, and its ``language`` if its meaning is not searched."""
         title = Content(one_line(document.title or document.name)).stylize("bold $primary")
         name = Content(one_line(document.name)).stylize("$foreground 65%")
-        self._show([title, name], document_facts(document), document.notices)
+        rows = document_facts(document)
+        if language:
+            rows.append(("language", f"{language}: found by its words, not by meaning"))
+        self._show([title, name], rows, document.notices, passages)
 
-    def _show(self, header: Sequence[Content], rows: Facts, notices: Sequence[str] = ()) -> None:
-        self._sheet = (header, rows, notices)
-        self._draw()
-        self.scroll_home(animate=False)
-        self.show_sections(())
-
-    def add_fact(self, label: str, value: str) -> None:
-        """Add a fact of the document that is shown."""
-        header, rows, notices = self._sheet
-        self._sheet = (header, [*rows, (label, value)], notices)
-        self._draw()
-
-    def _draw(self) -> None:
-        header, rows, notices = self._sheet
-
+    def _show(
+        self,
+        header: Sequence[Content],
+        rows: Facts,
+        notices: Sequence[str] = (),
+        passages: Sequence[Passage] = (),
+    ) -> None:
         def draw(width: int) -> Content:
             lines = [*header, *([Content("")] if rows else [])]
             lines += facts(rows, max(width, _LABEL + 16), _LABEL)
@@ -296,8 +283,10 @@ class Details(VerticalScroll, can_focus=False):
             return Content("\n").join(lines)
 
         self.query_one(DrawnText).update(Drawn(draw))
+        self.scroll_home(animate=False)
+        self._show_sections(passages)
 
-    def show_sections(self, passages: Sequence[Passage]) -> None:
+    def _show_sections(self, passages: Sequence[Passage]) -> None:
         """Show a document's sections, or hide them if there are none."""
         outline = self.query_one(Outline)
         outline.show(passages)
