@@ -139,32 +139,23 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
 
 def _cost(a: ComparedRun, b: ComparedRun) -> Section:
     """What each took; the sign of what differs is B's amount over A's, if both have one."""
-    rows = list(_amounts(a, b))
+    amounts: dict[str, tuple[float | None, ...]] = {
+        "time": tuple(fold.finished.seconds if fold.finished else None for _, fold in (a, b)),
+        "model calls": (a.run.model_calls, b.run.model_calls),
+        "tokens read": (a.run.evaluated, b.run.evaluated),
+        "tokens reused": (a.run.reused, b.run.reused),
+        "tokens written": (a.run.generated, b.run.generated),
+    }
+    rows: list[Row] = []
+    for name, (first, second) in amounts.items():
+        row = _row(_amount(name, first), _amount(name, second))
+        if first and second and row.sign != SAME:
+            row = row._replace(sign=f"×{second / first:.3g}")
+        rows.append(row)
     divided = any(row.sign.startswith("×") for row in rows)
     return Section(
         "Cost", rows, "The number after × is how many times A’s amount B took." if divided else ""
     )
-
-
-def _amounts(a: ComparedRun, b: ComparedRun) -> Iterator[Row]:
-
-    def amounts(compared: ComparedRun) -> dict[str, float | None]:
-        run, finished = compared.run, compared.fold.finished
-        return {
-            "time": finished.seconds if finished else None,
-            "model calls": run.model_calls,
-            "tokens read": run.evaluated,
-            "tokens reused": run.reused,
-            "tokens written": run.generated,
-        }
-
-    second_amounts = amounts(b)
-    for name, first in amounts(a).items():
-        second = second_amounts[name]
-        row = _row(_amount(name, first), _amount(name, second))
-        if first and second and row.sign != SAME:
-            row = row._replace(sign=f"×{second / first:.3g}")
-        yield row
 
 
 def _amount(name: str, amount: float | None) -> str:
@@ -250,7 +241,6 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
 
 
 def _build_row(row: Row) -> Widget:
-    """The widget of a row; equal texts are shown once."""
     sides = [Static(row.first, classes="side", markup=False)]
     if row.sign != SAME:
         sides = [

@@ -18,7 +18,7 @@ from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.run.fold import fold_of
-from tui.runs.compare import ComparedRun, CompareScreen, Row, Section, compare
+from tui.runs.compare import ComparedRun, CompareScreen, Row, compare
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
@@ -61,21 +61,14 @@ def read(run_id: str) -> ComparedRun:
     return ComparedRun(run, fold_of(open_store(), run))
 
 
-@pytest.fixture
-def sections() -> dict[str, Section]:
-    first, second = map(read, two_runs())
-    return {section.title: section for section in compare(first, second)}
-
-
-def test_what_is_the_same_is_said_once(sections: dict[str, Section]) -> None:
+def test_two_runs_are_compared_section_by_section() -> None:
+    sections = {section.title: section for section in compare(*map(read, two_runs()))}
     assert sections["Question"].rows == [Row("=", stored.QUESTION)]
-    assert sections["Settings"].rows == []
+    assert sections["Answer"].rows == [Row("≠", "Tolvang [1].", "Tolvang, in Brevnes [1][2].")]
+    assert sections["End"].rows[0].first == "answered: enough was found"
+    assert sections["Settings"].rows == [], "what is the same is said once"
     assert "profile lean" in sections["Settings"].words
     assert "model llama.cpp:small" in sections["Settings"].words
-    assert sections["End"].rows[0].first == "answered: enough was found"
-
-
-def test_steps_and_decisions_stand_side_by_side(sections: dict[str, Section]) -> None:
     assert sections["Plan"].rows == [
         Row("=", "1. Who supplies it?"),
         Row("B only", "–", "2. Where is (answer 1)?"),
@@ -84,17 +77,11 @@ def test_steps_and_decisions_stand_side_by_side(sections: dict[str, Section]) ->
         Row("≠", "after step 1: FINISH (rules, 80%)", "after step 1: CONTINUE (llm, 80%)"),
         Row("B only", "–", "after step 2: FINISH (rules, 80%)"),
     ]
-
-
-def test_a_passage_is_the_same_by_its_text_whatever_its_numbers(sections: dict[str, Section]) -> None:
-    both, only = sections["Evidence"].rows
-    assert both == Row("=", "[1] (in B [2]) Supply › Bearings, p. 3")
-    assert only == Row("B only", "–", "[1] Fire › Supply › Bearings, p. 3")
+    assert sections["Evidence"].rows == [  # a passage is the same by its text, whatever its numbers
+        Row("=", "[1] (in B [2]) Supply › Bearings, p. 3"),
+        Row("B only", "–", "[1] Fire › Supply › Bearings, p. 3"),
+    ]
     assert sections["Evidence"].words == "1 in both, 0 only in A, 1 only in B"
-
-
-def test_answers_and_cost(sections: dict[str, Section]) -> None:
-    assert sections["Answer"].rows == [Row("≠", "Tolvang [1].", "Tolvang, in Brevnes [1][2].")]
     time, calls, *_ = sections["Cost"].rows
     assert time == Row(f"×{6.2 / 1.1:.3g}", "time: 1.1 s", "time: 6.2 s")
     assert calls == Row("=", "model calls: 2")
