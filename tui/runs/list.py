@@ -13,7 +13,6 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.coordinate import Coordinate
 from textual.events import Resize
-from textual.message import Message
 from textual.widgets import DataTable, Static
 
 from traces.runs import Run, Runs, RunSummary
@@ -73,7 +72,6 @@ class RowTable(DataTable[Text]):
             self.update_cell(row_id, name, cell)
 
     def go_to(self, row_id: str) -> None:
-        """Put the cursor on a row, if it is there."""
         if row_id in self.rows:
             self.move_cursor(row=self.get_row_index(row_id), animate=False)
 
@@ -114,9 +112,6 @@ class RunList(RowTable):
     RIGHT = frozenset({"time"})
     QUIET = frozenset({"when", "time"})
 
-    class NearEnd(Message):
-        """The cursor or the view is near the last loaded row."""
-
     def __init__(self) -> None:
         super().__init__()
         self.marked = ""
@@ -128,12 +123,10 @@ class RunList(RowTable):
 
     @property
     def near_end(self) -> bool:
-        """Whether the next page should be loaded."""
         row = max(self.cursor_row, round(self.scroll_y) + self.size.height)
         return row >= self.row_count - _LOOK_AHEAD_ROWS
 
     def of(self, run_id: str) -> RunSummary | None:
-        """The run with this id, if it is in the table."""
         return self._runs.get(run_id)
 
     def show_page(self, page: Sequence[RunSummary], *, first: bool) -> None:
@@ -171,20 +164,6 @@ class RunList(RowTable):
         for row_id in (previous, run_id):
             if row_id in self._runs:
                 self.show(self._runs[row_id])
-
-    def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
-        """Load more rows in time."""
-        super().watch_cursor_coordinate(old_coordinate, new_coordinate)
-        self._look_ahead()
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Likewise when scrolling with the mouse."""
-        super().watch_scroll_y(old_value, new_value)
-        self._look_ahead()
-
-    def _look_ahead(self) -> None:
-        if self.row_count and self.near_end:
-            self.post_message(self.NearEnd())
 
 
 def _format_seconds(seconds: float | None) -> str:
@@ -234,7 +213,6 @@ class RunPreview(VerticalScroll):
     """
 
     def compose(self) -> ComposeResult:
-        """Question, answer and facts; and the keys that do not fit in the footer."""
         yield Static(id="preview")
         yield Static(id="preview-keys", markup=False)
 

@@ -88,6 +88,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def on_mount(self) -> None:
         self._show_status()
+        for attribute in ("cursor_coordinate", "scroll_y"):
+            self.watch(self.query_one(RunList), attribute, self._load_more, init=False)
 
     def on_screen_resume(self) -> None:
         if not self._loading:
@@ -101,9 +103,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         """Show a page of the matching runs and their number; the ``first`` page replaces the list."""
         found, self._total = page
         self._shown = searched_for
-        self._loading = False
         runs = self.query_one(RunList)
         runs.show_page(found, first=first)
+        self._loading = False  # only now: showing a page moves the cursor
         self.query_one("#runs").set_class(not runs.row_count, "-none")
         count = f"{counted(self._total, 'run')}{' found' * self._is_filtered}"
         self.query_one("#run-count", Static).update(count)
@@ -126,7 +128,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             text = failure_text(self, message.error, "runs.refresh")
             self.query_one("#runs-none", Static).update(text)
 
-    @on(RunList.NearEnd)
     def _load_more(self) -> None:
         runs = self.query_one(RunList)
         if runs.near_end and not self._loading and runs.row_count < self._total:
@@ -163,7 +164,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._filter()
 
     def action_unfinished(self) -> None:
-        """Show the runs that have not come to an answer, the newest first."""
         search = self.query_one(Input)
         self._words = search.value = ""
         self._status = [name for name, _ in STATUSES].index("unfinished")
@@ -179,7 +179,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             self._filter()
 
     def _filter(self) -> None:
-        """Show the matching runs from the top."""
         self._show_status()
         self.query_one(RunList).move_cursor(row=0)
         self.action_refresh()
