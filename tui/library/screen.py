@@ -70,7 +70,6 @@ class LibraryScreen(DeepScreen):
         self._folder = Path.cwd()
 
     def body(self) -> ComposeResult:
-        """The shelves with details, or the search; the ingestion below."""
         with ContentSwitcher(initial="shelves", id="views"):
             with Horizontal(id="shelves"):
                 yield Shelves()
@@ -80,7 +79,6 @@ class LibraryScreen(DeepScreen):
         yield IngestPanel()
 
     def on_mount(self) -> None:
-        """Show the reading of followed folders as it happens."""
         self.watch(self.app, "engine_states", self._show_folder_state)
 
     def _show_folder_state(self, states: dict[str, tuple[EngineState, str]]) -> None:
@@ -89,12 +87,9 @@ class LibraryScreen(DeepScreen):
             return
         self._folder_state = state
         if state is not None and state[0] == "loading":
-            self._show_following(f"Reading what has changed: {one_line(state[1], 60)}", "")
+            self.query_one(Notice).tell(f"Reading what has changed: {one_line(state[1], 60)}")
         elif state is not None and self.is_current:
             self.action_refresh()
-
-    def _show_following(self, message: str, key: str) -> None:
-        self.query_one(Notice).tell(f"{message} {key} shows more." if message and key else message)
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
@@ -131,7 +126,8 @@ class LibraryScreen(DeepScreen):
         self.query_one("#shelves").set_class(not collections, "-empty")
         if collections and self.focused is None:  # the tree was hidden while it was empty
             self.set_focus(self.query_one(Shelves))
-        self._show_following(followed, self.deepthink.key_of("library.changes"))
+        key = self.deepthink.key_of("library.changes")
+        self.query_one(Notice).tell(f"{followed} {key} shows more." if followed and key else followed)
         self.call_after_refresh(self._show_details)  # what is under the cursor may be gone
         self.refresh_bindings()
 
@@ -175,7 +171,6 @@ class LibraryScreen(DeepScreen):
         self.open_document(event.node.data.id)
 
     def open_document(self, document: int) -> None:
-        """Open a document at its beginning."""
         self._start(partial(self._library.document_passages, document), self._open_first, "open")
 
     def _open_first(self, passages: list[Passage]) -> None:
