@@ -199,9 +199,6 @@ def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
     assert split_paths("/it's.md") == ["/it's.md"]
     assert split_paths("https://example.org/a?b=c") == ["https://example.org/a?b=c"]
     assert split_paths("  ") == []
-
-
-def test_what_can_be_no_path_is_left_as_it_was_typed() -> None:
     for typed in ("~nobody-here/a.md", "x" * 300, "a\0b", "file://["):
         assert split_paths(typed) == [typed]
 

@@ -122,21 +122,6 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
     assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
 
 
-async def test_a_folder_typed_in_full_is_completed_before_longer_names(
-    shelf: Path, app: DeepthinkApp
-) -> None:
-    (shelf / "letters-questions.md").write_text("Who wrote them?", encoding="utf-8")
-    async with app.run_test(size=SIZE) as pilot:
-        screen = FilesScreen(shelf)
-        await opened(pilot, screen)
-        line = screen.query_one(PathInput)
-        line.focus()
-        await pilot.press(*"letters")
-        await until(pilot, lambda: line._suggestion)
-        await pilot.press("tab")
-        assert line.value == "letters/"
-
-
 async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
@@ -198,7 +183,8 @@ async def test_an_address_needs_the_web_and_a_collection_a_name(
 
 def test_completions(shelf: Path) -> None:
     assert completions("rep") == ["report.pdf"]
-    assert completions("letters") == ["letters/"]
+    (shelf / "letters-questions.md").touch()
+    assert completions("letters") == ["letters/", "letters-questions.md"]
     assert completions("letters/") == ["letters/NOTES", "letters/april.md", "letters/may.txt"]
     assert completions(".s") == [".secret.md"]
     for typed in ("too", "nowhere/x", "~nobody-here/x", "a\0b/x"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -162,18 +161,6 @@ async def test_deleting_asks_first_and_takes_the_mark_along(three: list[str], ap
         assert app.screen.query_one(RunList).marked == three[1]
 
 
-class Asked:
-    """What was handed to the screen where one asks."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.calls: list[Sequence[str]] = []
-        for name in ("put_question", "resume"):
-            monkeypatch.setattr(BareScreen, name, self._take, raising=False)
-
-    def _take(self, *arguments: str) -> None:
-        self.calls.append(arguments)
-
-
 async def test_a_question_is_put_into_the_prompt_and_what_comes_meanwhile_is_there_on_return(
     three: list[str], make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +180,8 @@ async def test_a_question_is_put_into_the_prompt_and_what_comes_meanwhile_is_the
 
 
 async def test_only_what_can_go_on_is_resumed(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked(monkeypatch)
+    resumed: list[str] = []
+    monkeypatch.setattr(BareScreen, "resume", lambda _screen, run: resumed.append(run), raising=False)
     resumable = cut_off()
     stored.store_run()
     async with app.run_test(size=SIZE) as pilot:
@@ -205,9 +193,9 @@ async def test_only_what_can_go_on_is_resumed(app: DeepthinkApp, monkeypatch: py
         await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
         assert "interrupted" in text_of(app.screen, "#preview")
         await pilot.press("r")
-        await until(pilot, lambda: asked.calls)
+        await until(pilot, lambda: resumed)
         assert app.current_mode == "ask"
-    assert asked.calls == [(resumable,)]
+    assert resumed == [resumable]
 
 
 async def test_a_run_that_is_going_on_reads_as_running(app: DeepthinkApp) -> None:
