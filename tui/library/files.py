@@ -332,7 +332,6 @@ class FilesScreen(ModalScreen[Intake | None]):
 
 
 def _enter_hint(text: str, marked_paths: Sequence[Path], highlighted: Path | None) -> str:
-    """What Enter would do with the selected paths."""
     missing = next((n for n in split_paths(text) if "://" not in n and existing_path(n) is None), None)
     if missing is not None:
         return f"{one_line(missing, 60)} does not exist."

@@ -202,7 +202,6 @@ the others; it is listed with what to do about it. You can go to any other scree
         return [*lines, *(Content.styled(note, style) for note, style in notes)]
 
     def _progress(self, job: IngestJob, width: int) -> list[Content]:
-        """What is read, all files, the current one, and how long OCR of the scans will take."""
         fold = self.fold
         waiting = ", ".join(one_line(other.title, 30) for other in self._waiting)
         following = f"; then {waiting}" if waiting else ""
@@ -224,7 +223,6 @@ the others; it is listed with what to do about it. You can go to any other scree
         return [*lines, Content.styled(fold.scan_note, QUIET)] if fold.scan_note else lines
 
     def _result(self, job: IngestJob) -> Content:
-        """How the last ingestion ended."""
         fold = self.fold
         sign, style = ("✓", "$success")
         if fold.failed:

@@ -88,7 +88,6 @@ class PagePicture(Container):
 
 
 def _draw_page(source: str, page: int) -> Image | None:
-    """The picture of a page; None if it cannot be drawn."""
     from agent.documents.document import UnreadableDocument
     from agent.documents.scanning import page_picture
 
@@ -137,7 +136,6 @@ def compact(text: str) -> str:
 
 
 def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sort spans, and merge those that overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -328,13 +326,11 @@ sentence is between “ and ”.
         return matches.index(self.current) + 1, len(matches)
 
     def _is_match(self, index: int) -> bool:
-        """Whether this passage contains the searched words."""
         needle = compact(self._words)
         return bool(needle) and needle in compact(self._passages[index].text)
 
     @property
     def passage(self) -> Passage | None:
-        """The current passage; None if there are none."""
         return self._passages[self.current] if self._passages else None
 
     def _around(self, index: int) -> tuple[int, int]:
@@ -382,7 +378,6 @@ sentence is between “ and ”.
         return [*strips, Strip.blank(width + _MARGIN, self.rich_style)]
 
     def _highlight(self, index: int, width: int) -> Content:
-        """The text of a passage, with the quote and the searched words marked."""
         passage = self._passages[index]
         text = clean(passage.text)
         is_table = passage.kind == "table"
@@ -402,7 +397,6 @@ sentence is between “ and ”.
         return content
 
     def render_line(self, y: int) -> Strip:
-        """Render line ``y`` of the view."""
         index = self.scroll_offset.y + y
         width = self.scrollable_content_region.width
         if index >= len(self._lines):
@@ -410,7 +404,6 @@ sentence is between “ and ”.
         return self._lines[index].crop_extend(0, width, self.rich_style)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Lay out more passages near either end."""
         super().watch_scroll_y(old_value, new_value)
         if any(self._ends_near()):
             self.call_later(self._extend)
@@ -440,7 +433,6 @@ sentence is between “ and ”.
             self.go_to(self.current)
 
     def notify_style_update(self) -> None:
-        """Lay out again in the colours of the theme."""
         super().notify_style_update()
         if self._passages:
             self._lay_out()

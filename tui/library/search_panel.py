@@ -190,7 +190,6 @@ cursor.
 
 
 def _stage_cell(result: Staged, stage: str) -> str:
-    """Rank and score of a stage, or a dash if it did not rank the passage."""
     if stage not in result.ranks:
         return "–"
     return f"{result.ranks[stage]} {result.scores[stage]:>6.{_DIGITS.get(stage, 3)}f}"

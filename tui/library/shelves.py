@@ -125,12 +125,10 @@ its sections.
             self.call_after_refresh(self.move_cursor, leaves.get(item.source, node))
 
     def key_right(self) -> None:
-        """Open the collection under the cursor."""
         if self.cursor_node is not None and self.cursor_node.allow_expand:
             self.cursor_node.expand()
 
     def key_left(self) -> None:
-        """Close the collection under the cursor."""
         node = self.cursor_node
         if node is None:
             return
@@ -240,7 +238,6 @@ class Details(VerticalScroll, can_focus=False):
         self._show_sections(())
 
     def show_text(self, text: Content) -> None:
-        """Show a text, without facts."""
         self._show([text], [])
 
     def show_collection(
@@ -287,7 +284,6 @@ class Details(VerticalScroll, can_focus=False):
         self._show_sections(passages)
 
     def _show_sections(self, passages: Sequence[Passage]) -> None:
-        """Show a document's sections, or hide them if there are none."""
         outline = self.query_one(Outline)
         outline.show(passages)
         outline.display = self.query_one("#sections").display = bool(passages)

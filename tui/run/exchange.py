@@ -188,7 +188,6 @@ behind it in its document, with the supporting sentence marked. A mouse click on
 
     @property
     def citations(self) -> list[int]:
-        """The numbers of the citations, in the order of the text."""
         return [number for *_, number in self._citations]
 
     async def _restart(self) -> None:
@@ -481,7 +480,6 @@ class Exchange(Vertical):
 
     @property
     def answer(self) -> str:
-        """The answer; "" until there is one."""
         return self.fold.answer if self.fold else ""
 
     @property
@@ -516,7 +514,6 @@ class Exchange(Vertical):
 
     @property
     def has_offers(self) -> bool:
-        """Whether something is offered after the run: passages, or other ways to search."""
         return self.query_one(WaysOn).option_count > 0
 
     def unask(self) -> None:
@@ -547,7 +544,6 @@ class Exchange(Vertical):
             self.query_one(WaysOn).show(fold, [] if everywhere else searched)
 
     def _show_look(self, fold: RunFold) -> None:
-        """Show what the first look found, until there is an answer."""
         lines: list[str] = []
         if fold.looked is not None and not (fold.text or fold.over or fold.answered):
             block = block_of(fold.looked)
@@ -600,7 +596,6 @@ class Exchange(Vertical):
 
 
 def _quote_or_excerpt(item: Evidence, fold: RunFold) -> str:
-    """The sentence that supports the answer best, else the whole excerpt."""
     return unmarked(one_line(fold.quote(item) or item["excerpt"]))
 
 

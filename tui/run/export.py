@@ -121,7 +121,6 @@ def _step(step: Step, state: StepState) -> list[str]:
 
 
 def _decision(event: ev.Decided) -> str:
-    """The action, its source, the probabilities and the reason."""
     ranking = sorted(event.probabilities.items(), key=lambda entry: -entry[1])
     shares = f" ({', '.join(f'{action} {share:.0%}' for action, share in ranking)})" if ranking else ""
     reason = f": {event.justification}" if event.justification else ""

@@ -77,7 +77,6 @@ class Step:
 
     @property
     def searches(self) -> list[ev.Searched]:
-        """The searches, including those of corrections."""
         return [event for event in self.trail if isinstance(event, ev.Searched)]
 
     @property
@@ -98,7 +97,6 @@ class Step:
 
     @property
     def hits(self) -> list[Candidate]:
-        """Every passage that a search found, without duplicates."""
         hits: dict[int, Candidate] = {}
         for search in self.searches:
             for hit in search.hits:
@@ -205,11 +203,9 @@ class RunFold:
         return _PARTS.get(type(event), ("status",))
 
     def take_all(self, events: Iterable[ev.Event]) -> frozenset[Part]:
-        """Add several events and return the parts that they change."""
         return frozenset(part for event in events for part in self.take(event))
 
     def every(self, kind: type[_Kind]) -> list[_Kind]:
-        """All events of a kind, in their order."""
         return [event for event in self.events if isinstance(event, kind)]
 
     def step_numbered(self, number: int) -> Step:
@@ -326,7 +322,6 @@ class RunFold:
 
     @property
     def question(self) -> str:
-        """The question, in the user's words."""
         return self.started.question if self.started else ""
 
     @property

@@ -155,14 +155,12 @@ class Keyboard:
         signal.signal(number, self._handle_stop)  # reached only after a stop
 
     def _handle_continue(self, _number: int, _frame: FrameType | None) -> None:
-        """Take the terminal again if the program continues in the foreground."""
         if self._reader is not None:
             self._take_terminal()
             os.write(self._screen, _HIDE_CURSOR)
 
 
 def _control(letter: str) -> str:
-    """The character that a letter types with Ctrl."""
     return chr(ord(letter) - 64)
 
 
@@ -198,7 +196,6 @@ class Wheel:
         self.answering = False  # whether the answer is being written: nothing is left to cut short
 
     def press(self, key: str) -> None:
-        """Take one character, as the terminal sends it."""
         if self._draft is not None:
             self._draft = self._type(key, self._draft)
         elif self._deciding:
@@ -225,7 +222,6 @@ class Wheel:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """Hints about keys, from the longest to none."""
         return _HINTS_PAUSED if self._steering.paused else _HINTS
 
     def clear_notice(self) -> None:

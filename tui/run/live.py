@@ -182,7 +182,6 @@ class Steers(Screen[None]):
 
 
 def a_run_goes_on(node: DOMNode) -> bool:
-    """Whether a run is in progress in this app."""
     screen = ask_screen(node)
     return isinstance(screen, Steers) and screen.live is not None
 
@@ -228,7 +227,6 @@ class Meters(Widget):
             self.refresh()
 
     def clear_away(self) -> None:
-        """Show the settings only, without a run."""
         self._fold = None
         self.refresh()
 

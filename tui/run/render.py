@@ -260,7 +260,6 @@ def _row(label: str, body: RenderableType, style: str) -> Table:
 
 
 def _highlight(text: str, style: str) -> Text:
-    """``text`` with citation marks, doubts and headings highlighted."""
     highlighted = Text(text, style=style)
     highlighted.highlight_regex(MARK, "cyan")
     highlighted.highlight_regex(_DOUBT, "bold yellow")

@@ -148,7 +148,6 @@ def reason(end: Run | ev.RunFinished) -> str:
 
 
 def cost(end: ev.RunFinished) -> str:
-    """The model calls of a run and their tokens."""
     if not end.model_calls:
         return "no model call"
     share = f" ({end.reused / (end.evaluated + end.reused):.0%})" if end.reused else ""
@@ -187,7 +186,6 @@ def stepping_in(fold: RunFold) -> list[str]:
 
 
 def _reply(event: ev.Replied) -> str:
-    """Who replied, and what."""
     if event.about == "clarify":
         return f"you: {one_line(event.reply) or '(nothing)'}"
     setting = "always" if event.reply == "accept" else "never"
@@ -403,7 +401,6 @@ def _correction(event: ev.Corrected) -> Block:
 
 
 def _evidence(event: ev.EvidenceKept) -> Block:
-    """The passages kept, one line each, below the title of their document."""
     titles: dict[str, list[str]] = {}
     for item in event.fresh:
         title = one_line(item["title"] or item["document"])
@@ -419,7 +416,6 @@ def _evidence(event: ev.EvidenceKept) -> Block:
 
 
 def decision(event: ev.Decided) -> str:
-    """The action, with its source and probability."""
     probability = event.probabilities.get(event.action, 1.0)
     confidence = f", {probability:.0%}" if probability < 1 else ""
     return f"{event.action} ({event.source}{confidence})"
@@ -478,7 +474,6 @@ class Transcript:
         self._owes_answer = False  # there is an answer that is not shown yet
 
     def take(self, event: ev.Event) -> list[Block]:
-        """The blocks that this event adds."""
         if isinstance(event, ev.Searched):
             finished_round = [] if self._same_round(event) else self._finish_round()
             self._searches.append(event)

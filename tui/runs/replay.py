@@ -58,17 +58,14 @@ class Player:
 
     @property
     def over(self) -> bool:
-        """Whether no event follows."""
         return self.position >= len(self.events)
 
     @property
     def total(self) -> float:
-        """Seconds of the whole run."""
         return self._times[-1] if self._times else 0.0
 
     @property
     def last_event(self) -> ev.Event | None:
-        """The last event before the position."""
         return self.events[self.position - 1] if self.position else None
 
     def seek(self, position: int) -> frozenset[Part]:
@@ -140,7 +137,6 @@ previous research step, **Home** and **End** to either end. Long waits are cut t
         self.refresh()
 
     def on_click(self, event: Click) -> None:
-        """Seek to where the track was clicked."""
         begin, width = self._track
         column = event.x - self.styles.padding.left - begin
         if self._player is not None and event.y == 0 and 0 <= column < width:

@@ -217,7 +217,6 @@ class _RunWindow(ModalScreen[None]):
             yield KeyLine()
 
     def body(self) -> ComposeResult:
-        """What is asked."""
         raise NotImplementedError
 
     def tell(self, note: str) -> None:
