@@ -10,7 +10,7 @@ import pytest
 from agent.documents.chunking import chunk, coverage
 from agent.documents.prose import mended, words_of
 from tests.agent.documents.formats.parsed import parse, shape, tables
-from tests.agent.documents.formats.samples import drawn_pdf, pdf_file, saved
+from tests.agent.documents.formats.samples import Drawn, drawn_pdf, pdf_file, saved
 
 STYLED = "<span style='font-size:6.5pt;{}'>{}</span>".format
 
@@ -98,16 +98,10 @@ def test_pdf_text() -> None:
 def test_pdf_table() -> None:
     """The marks of a table's cells are drawn apart from their numbers."""
     rows = [
-        (300, 700, "2023", "Helvetica", 10.0),
-        (400, 700, "2022", "Helvetica", 10.0),
-        (72, 688, "Sales", "Helvetica", 10.0),
-        (300, 688, "1,234", "Helvetica", 10.0),
-        (400, 688, "1,100", "Helvetica", 10.0),
-        (72, 676, "Cost", "Helvetica", 10.0),
-        (300, 676, "900", "Helvetica", 10.0),
-        (400, 676, "800", "Helvetica", 10.0),
-        (325.3, 691.3, "1", "Helvetica", 6.0),
-        (416.9, 679.3, "2", "Helvetica", 6.0),
+        Drawn(700, {300: "2023", 400: "2022"}),
+        Drawn(688, {72: "Sales", 300: "1,234", 400: "1,100"}),
+        Drawn(676, {72: "Cost", 300: "900", 400: "800"}),
+        *(Drawn(691.3, {325.3: "1"}, 6), Drawn(679.3, {416.9: "2"}, 6)),
     ]
     (table,) = tables(parse("a.pdf", drawn_pdf(rows)))
     assert table.header == (("", "2023", "2022"),)

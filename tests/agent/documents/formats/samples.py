@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Drawn(NamedTuple):
+    """Texts at one height of a PDF's page, each by its place from the left."""
+
+    y: float
+    texts: Mapping[float, str]
+    size: float = 10.0
+    font: str = "Helvetica"
 
 
 def pdf_file(*pages: str, password: str = "") -> bytes:
     """A PDF with one text of several lines a page."""
-    texts = [
-        [
-            (72.0, 720.0 - 14 * number, line, "Helvetica", 12.0)
-            for number, line in enumerate(page.splitlines())
-        ]
+    lines = [
+        [Drawn(720 - 14 * number, {72: line}, 12) for number, line in enumerate(page.splitlines())]
         for page in pages
     ]
-    return drawn_pdf(*texts, password=password)
+    return drawn_pdf(*lines, password=password)
 
 
-def drawn_pdf(*pages: Sequence[tuple[float, float, str, str, float]], password: str = "") -> bytes:
-    """A PDF with texts at places: x, y, text, font, size."""
+def drawn_pdf(*pages: Sequence[Drawn], password: str = "") -> bytes:
+    """A PDF with texts at places."""
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
     out = BytesIO()
     canvas = Canvas(out, encrypt=StandardEncryption(password) if password else None)
     for page in pages:
-        for x, y, text, font, size in page:
-            canvas.setFont(font, size)
-            canvas.drawString(x, y, text)
+        for line in page:
+            canvas.setFont(line.font, line.size)
+            for x, text in line.texts.items():
+                canvas.drawString(x, line.y, text)
         canvas.showPage()
     canvas.save()
     return out.getvalue()

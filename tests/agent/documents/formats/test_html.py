@@ -272,43 +272,41 @@ def test_deeply_nested_page_is_read_whole() -> None:
     assert [text for _, _, text in shape(document)] == ["bottom", "after"]
 
 
-class TestNvidia:
-    """The real inline-XBRL filing."""
+def test_title_and_headings_of_a_filing(data: Path) -> None:
+    document = filing(data, NVIDIA)
+    assert document.title == "NVIDIA CORPORATION, FORM 10-K, January 29, 2023"
+    assert document.date == "2023-01-29"
+    assert "0001045810" not in document.visible_text
+    found = [
+        (heading.level, match[1])
+        for heading in headings(document)
+        if (match := re.match(r"ITEM (\w+)\.", heading.text))
+    ]
+    assert found == [
+        (2, item) for item in "1 1A 1B 2 3 4 5 6 7 7A 8 9 9A 9B 9C 10 11 12 13 14 15 16".split()
+    ]
+    parts = [heading.text for heading in headings(document) if heading.level == 1]
+    assert parts == ["PART I", "PART II", "PART III", "PART IV"]
 
-    ITEMS = "1 1A 1B 2 3 4 5 6 7 7A 8 9 9A 9B 9C 10 11 12 13 14 15 16".split()
 
-    def test_title_and_headings(self, data: Path) -> None:
-        document = filing(data, NVIDIA)
-        assert document.title == "NVIDIA CORPORATION, FORM 10-K, January 29, 2023"
-        assert document.date == "2023-01-29"
-        assert "0001045810" not in document.visible_text
-        found = [
-            (heading.level, match[1])
-            for heading in headings(document)
-            if (match := re.match(r"ITEM (\w+)\.", heading.text))
-        ]
-        assert found == [(2, item) for item in self.ITEMS]
-        parts = [heading.text for heading in headings(document) if heading.level == 1]
-        assert parts == ["PART I", "PART II", "PART III", "PART IV"]
-
-    def test_nothing_is_lost_and_numbers_stand_with_row_and_column(self, data: Path) -> None:
-        document = filing(data, NVIDIA)
-        chunks = chunk(document)
-        assert coverage(document, chunks) >= 0.98
-        assert doubled_sentences(document, chunks) == []
-        dated = [made.text for made in chunks if "January 29, 2023" in made.text]
-        assert any("\nTotal | $26,974" in text for text in dated)
-        found = tables(document)
-        assert len(found) > 50
-        segments = next(table for table in found if "15,068" in str(table.rows))
-        assert segments.header[0][:3] == (
-            "($ in millions)",
-            "Year Ended January 29, 2023",
-            "Year Ended January 30, 2022",
-        )
-        assert segments.rows[0] == ("Compute & Networking", "$15,068", "$11,046", "$4,022", "36%")
-        assert segments.rows[1] == ("Graphics", "11,906", "15,868", "(3,962)", "(25)%")
-        assert all(len({len(row) for row in (*table.header, *table.rows)}) == 1 for table in found)
+def test_nothing_of_a_filing_is_lost_and_numbers_stand_with_row_and_column(data: Path) -> None:
+    document = filing(data, NVIDIA)
+    chunks = chunk(document)
+    assert coverage(document, chunks) >= 0.98
+    assert doubled_sentences(document, chunks) == []
+    dated = [made.text for made in chunks if "January 29, 2023" in made.text]
+    assert any("\nTotal | $26,974" in text for text in dated)
+    found = tables(document)
+    assert len(found) > 50
+    segments = next(table for table in found if "15,068" in str(table.rows))
+    assert segments.header[0][:3] == (
+        "($ in millions)",
+        "Year Ended January 29, 2023",
+        "Year Ended January 30, 2022",
+    )
+    assert segments.rows[0] == ("Compute & Networking", "$15,068", "$11,046", "$4,022", "36%")
+    assert segments.rows[1] == ("Graphics", "11,906", "15,868", "(3,962)", "(25)%")
+    assert all(len({len(row) for row in (*table.header, *table.rows)}) == 1 for table in found)
 
 
 @pytest.mark.parametrize(

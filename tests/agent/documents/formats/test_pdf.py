@@ -11,9 +11,9 @@ import pytest
 from agent.documents.chunking import chunk, coverage
 from agent.documents.document import ParsedDocument
 from tests.agent.documents.formats.parsed import doubled_sentences, filing, headings, parse, shape, tables
-from tests.agent.documents.formats.samples import drawn_pdf, mapped_pdf
+from tests.agent.documents.formats.samples import Drawn, drawn_pdf, mapped_pdf
 
-REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+BOLD = "Helvetica-Bold"
 LINE = "A line of ordinary text that is as long as the page is wide, more or less"
 FILINGS = ("BOEING_2022_10K.pdf", "AMCOR_2023_10K.pdf", "ULTABEAUTY_2023Q4_EARNINGS.pdf")
 
@@ -30,20 +30,15 @@ def page_text(document: ParsedDocument, page: int) -> str:
 
 def test_paragraphs_headings_and_pages() -> None:
     first = [
-        (72, 760, "The Heading", BOLD, 14.0),
-        (72, 740, f"{LINE},", REGULAR, 10.0),
-        (72, 728, "and its second line.", REGULAR, 10.0),
-        (72, 704, f"{LINE},", REGULAR, 10.0),
-        (72, 692, "another paragraph, of", REGULAR, 10.0),
+        Drawn(760, {72: "The Heading"}, 14, BOLD),
+        *(Drawn(740, {72: f"{LINE},"}), Drawn(728, {72: "and its second line."})),
+        *(Drawn(704, {72: f"{LINE},"}), Drawn(692, {72: "another paragraph, of"})),
     ]
     second = [
-        (72, 760, "words that go on over the page.", REGULAR, 10.0),
-        (72, 736, "A Smaller Heading", BOLD, 10.0),
-        (72, 720, f"{LINE}.", REGULAR, 10.0),
-        (72, 700, "•", REGULAR, 10.0),
-        (90, 700, "an item", REGULAR, 10.0),
-        (72, 688, "•", REGULAR, 10.0),
-        (90, 688, "another", REGULAR, 10.0),
+        Drawn(760, {72: "words that go on over the page."}),
+        Drawn(736, {72: "A Smaller Heading"}, 10, BOLD),
+        Drawn(720, {72: f"{LINE}."}),
+        *(Drawn(700, {72: "•", 90: "an item"}), Drawn(688, {72: "•", 90: "another"})),
     ]
     document = parse("my_report.pdf", drawn_pdf(first, second))
     assert document.pages == 2
@@ -62,22 +57,14 @@ def test_paragraphs_headings_and_pages() -> None:
 def test_table() -> None:
     """Signs apart from their numbers, a period over its columns, a section row, a broken label."""
     rows = [
-        (72, 740, "Results were as follows:", REGULAR, 10.0),
-        (300, 716, "Years ended June 30,", BOLD, 9.0),
-        (72, 704, "($ in millions)", REGULAR, 9.0),
-        (300, 704, "2023", BOLD, 9.0),
-        (380, 704, "2022", BOLD, 9.0),
-        (72, 692, "Revenue:", REGULAR, 9.0),
-        (72, 680, "Products", REGULAR, 9.0),
-        (280, 680, "$", REGULAR, 9.0),
-        (305, 680, "1,250", REGULAR, 9.0),
-        (360, 680, "$", REGULAR, 9.0),
-        (385, 680, "980", REGULAR, 9.0),
-        (72, 668, "Services, net of returns and", REGULAR, 9.0),
-        (72, 656, "allowances", REGULAR, 9.0),
-        (305, 656, "(25)", REGULAR, 9.0),
-        (385, 656, "—", REGULAR, 9.0),
-        (72, 630, "See the notes below the statements for all of the details that matter.", REGULAR, 10.0),
+        Drawn(740, {72: "Results were as follows:"}),
+        Drawn(716, {300: "Years ended June 30,"}, 9, BOLD),
+        *(Drawn(704, {72: "($ in millions)"}, 9), Drawn(704, {300: "2023", 380: "2022"}, 9, BOLD)),
+        Drawn(692, {72: "Revenue:"}, 9),
+        Drawn(680, {72: "Products", 280: "$", 305: "1,250", 360: "$", 385: "980"}, 9),
+        Drawn(668, {72: "Services, net of returns and"}, 9),
+        Drawn(656, {72: "allowances", 305: "(25)", 385: "—"}, 9),
+        Drawn(630, {72: "See the notes below the statements for all of the details that matter."}),
     ]
     document = parse("a.pdf", drawn_pdf(rows))
     (table,) = tables(document)
@@ -91,13 +78,15 @@ def test_table() -> None:
 
 
 def test_two_columns_are_read_one_after_the_other() -> None:
-    left = [(50, 740 - 12 * n, f"left column line number {n} has words", REGULAR, 10.0) for n in range(12)]
-    right = [
-        (320, 740 - 12 * n, f"right column line number {n} has words", REGULAR, 10.0) for n in range(12)
+    columns = [
+        Drawn(740 - 12 * n, {x: f"{side} column line number {n} has words"})
+        for x, side in ((50, "left"), (320, "right"))
+        for n in range(12)
     ]
-    text = "\n".join(text for _, _, text in shape(parse("a.pdf", drawn_pdf([*left, *right]))))
+    document = parse("a.pdf", drawn_pdf(columns))
+    text = "\n".join(text for _, _, text in shape(document))
     assert text.index("left column line number 11") < text.index("right column line number 0")
-    assert not tables(parse("a.pdf", drawn_pdf([*left, *right])))
+    assert not tables(document)
 
 
 @pytest.mark.parametrize(
