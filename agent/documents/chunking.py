@@ -84,7 +84,6 @@ class _Unit:
 
 
 def _chunks(section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]:
-    """The chunks of one section, all with position 0."""
     prose: list[Block] = []
     caption = ""
     for index, block in enumerate(blocks):

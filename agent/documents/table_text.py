@@ -140,7 +140,6 @@ class _Cutter:
 
 
 def _weights(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The tokens of each column."""
     return [sum(estimate(cell) + 1 for cell in column) for column in zip(*rows, strict=True)]
 
 

@@ -89,13 +89,10 @@ def _overlap(cell: Cell, column: _Stretch) -> bool:
 
 
 def _overlapped(cell: Cell, columns: Sequence[_Stretch]) -> list[int]:
-    """The columns in which the cell lies at least partly."""
     return [number for number, column in enumerate(columns) if _overlap(cell, column)]
 
 
 def _nearest(cell: Cell, columns: Sequence[_Stretch]) -> int:
-    """The column that is closest to the cell."""
-
     def distance(column: int) -> float:
         start, end = columns[column]
         return max(start - cell.end, cell.start - end, 0.0)

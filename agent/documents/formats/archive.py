@@ -24,6 +24,7 @@ _MOST_BYTES = 1 << 31
 _MOST_UNPACKED = 200  # times its packed size that a file larger than `_SMALL_FILE` may have
 _SMALL_FILE = 1 << 24
 _ENCRYPTED_FLAG = 0x1
+_UNWANTED = (".", "~$", "__MACOSX")  # hidden, or of the program that made the archive
 _NAMES_PER_PARAGRAPH = 50
 
 _NAMES = {
@@ -43,7 +44,8 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
         members = [
             member
             for member in archive.infolist()
-            if not member.is_dir() and not any(map(_is_unwanted, PurePosixPath(member.filename).parts))
+            if not member.is_dir()
+            and not any(part.startswith(_UNWANTED) for part in PurePosixPath(member.filename).parts)
         ]
     if len(members) > _MOST_FILES or sum(member.file_size for member in members) > _MOST_BYTES:
         raise UnreadableDocument(
@@ -74,11 +76,6 @@ def read_archive(path: Path, data: bytes) -> ParsedDocument:
 def _unpacked(data: bytes, member: zipfile.ZipInfo) -> bytes:
     with zipfile.ZipFile(BytesIO(data)) as archive:
         return archive.read(member)
-
-
-def _is_unwanted(name: str) -> bool:
-    """Whether a file or folder is hidden, or belongs to the program that made the archive."""
-    return name.startswith((".", "~$", "__MACOSX"))
 
 
 def _is_refused(member: zipfile.ZipInfo) -> bool:

@@ -71,14 +71,11 @@ class _Style:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Text of one look."""
-
     text: str
     look: Look
 
 
 def _is_hidden(element: HtmlElement) -> bool:
-    """Whether the element and its content are invisible."""
     tag = element.tag
     if not isinstance(tag, str):
         return True
@@ -104,7 +101,6 @@ def _is_block(element: HtmlElement) -> bool:
 
 
 def _look_of(element: HtmlElement, inherited: Look) -> Look:
-    """The look of the element's text, given the look of the text around it."""
     look = inherited
     tag = element.tag
     if mark := _MARKING_TAGS.get(str(tag)):
@@ -409,8 +405,6 @@ def _tree(html: str) -> HtmlElement:
 
 @dataclass(slots=True)
 class _Walk:
-    """The blocks so far, and the text of the current one."""
-
     blocks: list[Block] = field(default_factory=list)
     parts: list[_Run] = field(default_factory=list)
     page: int = 1

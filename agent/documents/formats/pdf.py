@@ -18,6 +18,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,23 +103,16 @@ def _table_end(lines: Sequence[Line], start: int) -> int | None:
     last = start
     has_values = _has_values(lines[start])
     while True:
-        next_row = next(
-            (
-                i
-                for i in range(last + 1, min(last + 2 + _MOST_LINES_BETWEEN, len(lines)))
-                if len(lines[i].segments) > 1
-            ),
-            None,
-        )
-        if next_row is None:
+        below = lines[last + 1 : last + 2 + _MOST_LINES_BETWEEN]
+        lines_between = list(takewhile(lambda line: len(line.segments) < 2, below))
+        next_row = last + 1 + len(lines_between)
+        if len(lines_between) == len(below):
             break
-        lines_between = lines[last + 1 : next_row]
         edge = _values_edge([*lines[start : last + 1], lines[next_row]])
         left = min(line.x0 for line in lines[start : next_row + 1])
-        if has_values:
-            if not all(_fits(line, edge) for line in lines_between):
-                break
-        elif not all(_heads(line, left, edge) or _fits(line, edge) for line in lines_between):
+        if not all(
+            _fits(line, edge) or (not has_values and _heads(line, left, edge)) for line in lines_between
+        ):
             break
         begins_table = not _has_values(lines[next_row]) and has_values
         if begins_table and (
@@ -155,7 +149,6 @@ def _fits(line: Line, edge: float) -> bool:
 
 
 def _continues(line: Line, line_above: Line, left: float) -> bool:
-    """Whether the line continues the label above it."""
     return (
         len(line.segments) == 1
         and len(line_above.segments) > 1

@@ -95,7 +95,6 @@ def _uncalculated(data: bytes) -> int:
 
 
 def _cell_text(value: object) -> str:
-    """A cell's value in the default format."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
@@ -247,10 +246,8 @@ def _start(rows: Sequence[Sequence[str]]) -> int:
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Table:
     padded = [(*row, *[""] * (width - len(row))) for row in rows]
-    has_header = len(padded) > 1 and _names_columns(padded[0], padded[1:])
-    return Table(
-        header=(padded[0],) if has_header else (), rows=tuple(padded[1:] if has_header else padded)
-    )
+    head = int(len(padded) > 1 and _names_columns(padded[0], padded[1:]))
+    return Table(tuple(padded[:head]), tuple(padded[head:]))
 
 
 def _names_columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
