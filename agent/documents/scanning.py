@@ -13,7 +13,6 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from agent.documents.document import damaged
-from agent.documents.formats.pdf import open_pdf
 from agent.documents.formats.pdf_lines import ScannedPage
 from agent.documents.indexing import stop_if
 from agent.documents.sources import Content
@@ -35,6 +34,8 @@ def page_picture(name: str, data: bytes, number: int, longest_side: int = _LONGE
     `UnreadableDocument` if the file is damaged, or has no such page.
     """
     if b"%PDF-" in data[:1024]:
+        from agent.documents.formats.pdf import open_pdf
+
         with open_pdf(name, data) as pdf:
             page = pdf[number - 1]
             bitmap = page.render(scale=longest_side / max(page.get_size()), rev_byteorder=True)

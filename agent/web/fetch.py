@@ -18,6 +18,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+import ssl
 import threading
 import time
 import zlib
@@ -25,17 +26,14 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 from urllib.robotparser import RobotFileParser
+
+import httpx
 
 from agent.documents.sources import Fetched
 from models.protocols import GenerationCancelled
 from traces.errors import DeepthinkError
-
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx
 
 _AGENT: Final = "deepthink-tui"
 _CONNECT_SECONDS: Final = 5.0  # to one address
@@ -264,8 +262,6 @@ class Fetcher:
         self, url: httpx.URL, abandoned: threading.Event, size: int, *, any_kind: bool
     ) -> Fetched | httpx.URL:
         """One request: the page, or the address of a redirect."""
-        import httpx
-
         if self._trust is None:
             self._trust = httpx.create_ssl_context()
         host, port = url.raw_host.decode("ascii"), _port(url)
@@ -298,8 +294,6 @@ class Fetcher:
         looked up again. The name is in the Host header and in the TLS handshake, which verifies the
         certificate against it.
         """
-        import httpx
-
         host = url.raw_host.decode("ascii")
         headers = {
             "Host": url.netloc.decode("ascii"),
@@ -328,8 +322,6 @@ def _web_address(text: str, page: httpx.URL | None = None) -> httpx.URL:
 
     Raises `PageFailed` if it is not the address of a web page, or must not be fetched.
     """
-    import httpx
-
     try:
         url = (page.join(text) if page else httpx.URL(text)).copy_with(fragment=None)
         if url.scheme not in {"http", "https"} or not url.host:
@@ -414,8 +406,6 @@ def _body(response: httpx.Response, url: httpx.URL, size: int, abandoned: thread
 
 
 def _page_failure(error: httpx.HTTPError, url: httpx.URL) -> PageFailed:
-    import httpx
-
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
         return PageFailed(f"{url.host} has no valid certificate.", _SAVE_PAGE)
     if isinstance(error, httpx.TimeoutException):

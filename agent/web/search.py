@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+import httpx
 from pydantic import BaseModel, ValidationError
 
 from traces.errors import DeepthinkError
@@ -99,8 +100,6 @@ class Searxng:
         self.name = f"SearXNG at {urlsplit(url).netloc.rpartition('@')[2]}"
 
     def search(self, query: str, limit: int) -> list[str]:
-        import httpx
-
         try:
             answer = httpx.get(
                 f"{self._url}/search",

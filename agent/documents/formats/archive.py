@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
+
+from lxml import etree
 
 from agent.documents.cover import full_date, stated_title
 from agent.documents.document import Block, ParsedDocument, UnreadableDocument, with_unique_names
 from agent.documents.formats.html import read_html
 from agent.documents.prose import normal
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _MOST_FILES = 10_000
 _MOST_BYTES = 1 << 31
@@ -85,8 +84,6 @@ def _is_refused(member: zipfile.ZipInfo) -> bool:
 
 def read_epub(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as an e-book. Raises `UnreadableDocument` if its chapters are encrypted."""
-    from lxml import etree
-
     with zipfile.ZipFile(BytesIO(data)) as archive:
         # Obfuscated fonts alone do not lock a book, but a licence does.
         if not {"META-INF/rights.xml", "META-INF/license.lcpl"}.isdisjoint(archive.namelist()):
@@ -121,7 +118,7 @@ def read_epub(path: Path, data: bytes) -> ParsedDocument:
     )
 
 
-def _reading_order(package: _Element) -> Iterator[str]:
+def _reading_order(package: etree._Element) -> Iterator[str]:
     files: dict[str, Any] = {item.get("id"): item for item in package.iterfind(".//opf:item", _NAMES)}
     for reference in package.iterfind(".//opf:itemref", _NAMES):
         item = files.get(reference.get("idref"))

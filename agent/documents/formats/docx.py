@@ -10,15 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import docx
+from docx.document import Document
+from docx.text.paragraph import Paragraph
+from lxml import etree
 
 from agent.documents.document import Block, Look, ParsedDocument
 from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, normal, on_one_line
 from agent.documents.tables import LONGEST_REPEATED, Cell, build_table
-
-if TYPE_CHECKING:
-    from docx.document import Document
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -29,8 +31,6 @@ _TEXT_TAGS = tuple(f"{_W}{name}" for name in ("t", "tab", "br", "cr", "p", "noBr
 
 def read_docx(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as DOCX: body, then footnotes and endnotes."""
-    import docx
-
     document = docx.Document(BytesIO(data))
     body, notes = document.element.body, list(_notes(document))
     note_texts = filter(None, (normal(_text(note)) for note in notes))
@@ -60,8 +60,6 @@ def _body(document: Document, parent: Any) -> Iterator[Block]:
 
 
 def _paragraph(document: Document, element: Any) -> Iterator[Block]:
-    from docx.text.paragraph import Paragraph
-
     text = normal(_text(element))
     if not text:
         return
@@ -180,8 +178,6 @@ def _is_raised(run: Any) -> bool:
 
 
 def _notes(document: Document) -> Iterator[Any]:
-    from lxml import etree
-
     for relation in document.part.rels.values():
         if not relation.is_external and relation.reltype.endswith(("/footnotes", "/endnotes")):
             yield from etree.fromstring(relation.target_part.blob).iter(f"{_W}footnote", f"{_W}endnote")

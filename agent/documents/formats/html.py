@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from agent.documents.cover import full_date
 from agent.documents.document import Block, Look, ParsedDocument, Table, UnreadableDocument
@@ -22,9 +24,6 @@ from agent.documents.formats.furniture import without_furniture
 from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_marker, normal, separator
 from agent.documents.tables import LONGEST_REPEATED, Cell, build_table
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
 
 _UNSEEN = frozenset(
     "head script style noscript template ix:header ix:hidden object iframe datalist title meta".split()
@@ -362,8 +361,6 @@ def fragment_text(html: str) -> str:
 
 def _visible_text(root: HtmlElement) -> str:
     """All visible text of the page, one line for each block or cell. Changes the tree."""
-    from lxml import etree
-
     for element in [e for e in root.iter() if _is_hidden(e)]:
         if element.getparent() is not None:
             element.drop_tree()
@@ -376,8 +373,6 @@ def _visible_text(root: HtmlElement) -> str:
 
 
 def _parse(data: bytes, name: str) -> HtmlElement:
-    from lxml import etree
-
     try:
         text = decode(data)
         # The encoding in an XML declaration no longer holds for decoded text.
@@ -395,10 +390,8 @@ def _fragment(html: str) -> HtmlElement:
 
 
 def _tree(html: str) -> HtmlElement:
-    from lxml import html as lxml_html
-
-    parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8")
-    root = lxml_html.document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
+    parser = HTMLParser(huge_tree=True, encoding="utf-8")
+    root = document_fromstring(_NOT_XML.sub(" ", html).encode(), parser=parser)
     _separate_raised(root)
     return root
 

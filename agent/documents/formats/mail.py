@@ -20,6 +20,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lxml import etree
+from lxml.html import HTMLParser, document_fromstring, tostring
+
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table, with_unique_names
 from agent.documents.encoding import decode
@@ -173,19 +176,16 @@ def _sent(message: Message) -> datetime | None:
 
 def _parts_of_html(html: str) -> tuple[ParsedDocument | None, ParsedDocument | None]:
     """The sender's text, and the quoted text."""
-    from lxml import etree
-    from lxml import html as lxml_html
-
     try:
-        root = lxml_html.document_fromstring(html.encode(), parser=lxml_html.HTMLParser(encoding="utf-8"))
+        root = document_fromstring(html.encode(), parser=HTMLParser(encoding="utf-8"))
     except etree.LxmlError:
         return None, None
     quotes: list[bytes] = []
     for element in root.xpath(_QUOTES_IN_HTML):
         if element.getparent() is not None and root in element.iterancestors():
-            quotes.append(lxml_html.tostring(element, with_tail=False))
+            quotes.append(tostring(element, with_tail=False))
             element.drop_tree()
-    body = read_html(Path("mail.html"), lxml_html.tostring(root))
+    body = read_html(Path("mail.html"), tostring(root))
     return body, read_html(Path("mail.html"), b"<html><body>" + b"".join(quotes)) if quotes else None
 
 

@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from agent.documents.cover import full_date
 from agent.documents.document import Block, ParsedDocument, Table
 from agent.documents.encoding import decode
 from agent.documents.formats.html import fragment_blocks, fragment_text
 from agent.documents.prose import joined, normal, on_one_line
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-    from markdown_it.tree import SyntaxTreeNode
 
 # YAML between two rules: keys and values. Any other text between rules is part of the document.
 _KEY = r"[\"']?\w[\w.:/-]*(?: [\w.-]+){0,2}[\"']?[ \t]*:(?:[ \t].*)?\n"
@@ -31,9 +31,6 @@ _FENCE = "`" * 12
 
 def read_markdown(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as Markdown; title, date and author are taken from the front matter."""
-    from markdown_it import MarkdownIt
-    from markdown_it.tree import SyntaxTreeNode
-
     text = decode(data).removeprefix("\ufeff")
     front_matter = _FRONT_MATTER.match(text)
     fields = (

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from lxml import etree
+
 from agent.documents.document import Block, ParsedDocument
-from agent.documents.formats.slides import slide_blocks
 from agent.documents.outline import outlined
 from agent.documents.prose import normal
 from agent.documents.tables import Cell, build_table
@@ -39,8 +40,6 @@ _SPACES = {_tag("text:s"), _tag("text:tab"), _tag("text:line-break")}
 
 def read_opendocument(_path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as an OpenDocument text or presentation."""
-    from lxml import etree
-
     with zipfile.ZipFile(BytesIO(data)) as archive:
         content = etree.fromstring(archive.read("content.xml"))
         meta = etree.fromstring(archive.read("meta.xml")) if "meta.xml" in archive.namelist() else None
@@ -115,6 +114,16 @@ def _table(element: Any) -> Iterator[Block]:
         for cell in element.iter(_tag("table:table-cell")):
             if next(cell.iterancestors(_TABLE)) is element:
                 yield from _blocks(cell)
+
+
+def slide_blocks(
+    number: int, title: str, content: Iterable[Block], notes: Iterable[str]
+) -> Iterator[Block]:
+    """A slide below its heading; without one, its text would belong to the slide before."""
+    yield Block("heading", normal(title) or f"Slide {number}", level=1, page=number)
+    yield from (replace(block, page=number) for block in content)
+    if text := normal(" ".join(notes)):
+        yield Block("text", f"Notes: {text}", page=number)
 
 
 def _slide(slide: Any, number: int) -> Iterator[Block]:

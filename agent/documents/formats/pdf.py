@@ -20,7 +20,9 @@ from dataclasses import replace
 from io import BytesIO
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
 from agent.documents.document import (
     Block,
@@ -45,9 +47,6 @@ from agent.documents.formats.pdf_lines import (
 from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_marker, joined, mended, words_of
 from agent.documents.tables import Cell, build_table, is_unit, is_value
-
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage
 
 _MOST_LINES_BETWEEN = 5  # consecutive lines of one segment that a table may contain
 _HEADER_GAP = 0.5
@@ -261,13 +260,11 @@ def _document(
 @contextmanager
 def open_pdf(name: str, data: bytes) -> Iterator[PdfDocument]:
     """Open a PDF; no other PDF can be opened until it is closed."""
-    import pypdfium2
-
     with _PDFIUM_LOCK:
         try:
-            with closing(pypdfium2.PdfDocument(data)) as pdf:
+            with closing(PdfDocument(data)) as pdf:
                 yield pdf
-        except pypdfium2.PdfiumError as error:
+        except PdfiumError as error:
             if getattr(error, "err_code", None) == _PASSWORD_ERROR:
                 raise encrypted(name) from error
             raise UnreadableDocument(
@@ -298,12 +295,10 @@ def _content(pdf: PdfDocument) -> tuple[list[str], list[list[Line]], list[int]]:
 
 def _is_scan(page: PdfPage, *, has_text: bool) -> bool:
     """Whether a page of few words is a scan: it has content but no text, or a large picture."""
-    import pypdfium2.raw as pdfium
-
     if not has_text:
         return next(page.get_objects(max_depth=1), None) is not None
     width, height = page.get_size()
-    for picture in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
+    for picture in page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE]):
         left, bottom, right, top = picture.get_bounds()
         if (right - left) * (top - bottom) > _LARGE_PICTURE * width * height:
             return True

@@ -16,15 +16,14 @@ from datetime import datetime, time
 from io import BytesIO
 from itertools import groupby, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from python_calamine import CalamineSheet, CalamineWorkbook, PasswordError
 
 from agent.documents.document import Block, ParsedDocument, Table, damaged, encrypted
 from agent.documents.encoding import decode
 from agent.documents.prose import joined, normal
 from agent.documents.tables import is_value
-
-if TYPE_CHECKING:
-    from python_calamine import CalamineSheet
 
 _Row: TypeAlias = list[str]
 _FEWEST_COLUMNS = 2  # beside an empty column; a single column belongs to the other side
@@ -43,8 +42,6 @@ _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 
 def read_sheets(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as a spreadsheet. Raises `UnreadableDocument` if the file needs a password."""
-    from python_calamine import CalamineWorkbook, PasswordError
-
     blocks: list[Block] = []
     lines: list[str] = []
     try:

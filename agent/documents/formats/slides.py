@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pptx
+from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
+from pptx.slide import Slide
 
 from agent.documents.cover import stated_title
 from agent.documents.document import Block, ParsedDocument, Table
+from agent.documents.formats.opendocument import slide_blocks
 from agent.documents.prose import normal
 from agent.documents.tables import Cell, build_table
-
-if TYPE_CHECKING:
-    from pptx.slide import Slide
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def read_slides(path: Path, data: bytes) -> ParsedDocument:
     """Read ``data`` as a presentation."""
-    import pptx
-
     deck = pptx.Presentation(BytesIO(data))
     slides = list(deck.slides)
     blocks = [block for number, slide in enumerate(slides, start=1) for block in _slide(slide, number)]
@@ -35,16 +34,6 @@ def read_slides(path: Path, data: bytes) -> ParsedDocument:
         pages=len(slides),
         author=properties.author or "",
     )
-
-
-def slide_blocks(
-    number: int, title: str, content: Iterable[Block], notes: Iterable[str]
-) -> Iterator[Block]:
-    """A slide below its heading; without one, its text would belong to the slide before."""
-    yield Block("heading", normal(title) or f"Slide {number}", level=1, page=number)
-    yield from (replace(block, page=number) for block in content)
-    if text := normal(" ".join(notes)):
-        yield Block("text", f"Notes: {text}", page=number)
 
 
 def _slide(slide: Slide, number: int) -> Iterator[Block]:
@@ -66,8 +55,6 @@ def _content(slide: Slide, title: Any) -> Iterator[Block]:
 
 def _notes(slide: Slide) -> Iterator[str]:
     """The text of the notes; some programs do not mark the shape that contains it."""
-    from pptx.enum.shapes import PP_PLACEHOLDER as KINDS
-
     page_furniture = {KINDS.SLIDE_NUMBER, KINDS.DATE, KINDS.HEADER, KINDS.FOOTER}
     shapes: Any = slide.notes_slide.shapes if slide.has_notes_slide else ()
     for shape in shapes:
