@@ -30,8 +30,6 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One file of a model."""
-
     path: str  # path inside the model's folder, with forward slashes
     size: int
     sha256: str
@@ -80,7 +78,6 @@ class ModelEntry:
 def _entry(
     name: str, *, files: str, url: str = "", wheel: Mapping[str, Any] | None = None, **facts: Any
 ) -> ModelEntry:
-    """An entry of ``catalogue.toml``."""
     model_files = []
     for line in files.strip().splitlines():
         sha256, size, path, *remote = line.split()

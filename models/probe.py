@@ -95,7 +95,6 @@ def remember(result: ProbeResult) -> None:
 
 
 def recall(name: str) -> ProbeResult | None:
-    """The result for the model ``name``; None if there is none."""
     entry = _read(paths.probes_file()).get(name)
     if entry is None:
         return None

@@ -80,8 +80,6 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A pick among options."""
-
     probabilities: tuple[float, ...]  # one per option, in order, summing to one
     usage: Usage
     measured: bool = True

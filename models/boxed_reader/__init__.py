@@ -284,7 +284,6 @@ def _run(session: Any, token_ids: tuple[int, ...], second: int) -> Score:
 
 
 def reading(passage: str, windows: Sequence[tuple[Window, Score]], calibration: Calibration) -> Reading:
-    """The reading from the scores of a passage's windows."""
     logit, margin, intercept = calibration.answers
     share_weight, reading_weight, span_intercept = calibration.span
     likeliest = 0.0

@@ -46,8 +46,6 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PullProgress:
-    """Progress of a pull."""
-
     model: str
     phase: PullPhase
     """``waiting`` for another process with the same pull, ``fetching``, ``checking`` or ``done``."""

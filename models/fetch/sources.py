@@ -84,7 +84,6 @@ class PublisherSource:
                     raise SourceFailed(f"{host} gives an invalid answer ({_clause(error)})") from error
 
     def _request(self, client: httpx.Client, part: PartFile, watch: Watch) -> None:
-        """Request the missing bytes of ``part`` once."""
         start = part.length
         headers = {"Accept-Encoding": "identity"}
         if start:

@@ -240,7 +240,6 @@ class LlamaCppChat:
             return self._memory.model
 
     def warm_up(self) -> None:
-        """Load the model; raises what `loaded` raises."""
         self.loaded()
 
     def count_tokens(self, text: str) -> int:

@@ -378,7 +378,6 @@ def _defuse_all(messages: Sequence[Message]) -> list[Message]:
 
 
 def _prompt_tokens(messages: Sequence[Message]) -> int:
-    """An upper estimate of the tokens of a prompt."""
     return sum(at_most(message.content) + _TURN_TOKENS for message in messages)
 
 

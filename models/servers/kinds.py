@@ -87,7 +87,6 @@ def is_this_machine(url: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, by its name or its IP address, is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

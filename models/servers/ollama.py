@@ -127,11 +127,9 @@ class OllamaServer(Server):
         return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
 
     def version(self) -> str:
-        """The server's version, e.g. ``0.12.11``."""
         return str(self._ask("GET", "/api/version").get("version", ""))
 
     def models(self) -> Mapping[str, str]:
-        """The models on the server and their digests."""
         models = self._ask("GET", "/api/tags").get("models") or ()
         return {str(model.get("name", "")): str(model.get("digest", "")) for model in models}
 

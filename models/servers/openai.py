@@ -133,7 +133,6 @@ class OpenAiServer(Server):
             raise self.interrupted_error() from error
 
     def interrupted_error(self) -> ModelUnreachable:
-        """The error for an answer that ended too early."""
         return ModelUnreachable(
             f"The server at {self.url} stopped in the middle of an answer.",
             "Look at the server's log; a smaller model or context may help.",
@@ -244,7 +243,6 @@ class OpenAiChat(ServerChat):
 
 
 def _extras(options: ChatOptions, top: int, notation: str, switch_thinking_off: bool) -> dict[str, Any]:
-    """The extra options of a request for JSON or for probabilities."""
     extras: dict[str, Any] = {"logprobs": True, "top_logprobs": top} if top else {}
     if switch_thinking_off:
         extras["extra_body"] = {"chat_template_kwargs": {"enable_thinking": False}}

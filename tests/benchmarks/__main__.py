@@ -16,7 +16,6 @@ NAMES = ("startup", "opening", "ingestion", "sync", "ocr", "retrieval", "filings
 
 
 def main() -> None:
-    """Print each table as it is done."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="default: all, in this order")
     chosen = parser.parse_args().names or list(NAMES)

@@ -38,7 +38,6 @@ _FIRST = 3  # passages among which the evidence counts as found
 
 
 def main() -> None:
-    """Search for every question, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.follow_ups", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA / "own", help="where the collections are")
     parser.add_argument("--work", type=Path, default=Path("build/follow_ups"), help="kept between runs")

@@ -28,7 +28,6 @@ _NOTES = [
 
 
 def measure() -> Table:
-    """Seconds, memory, chunks, and what of the text is in them."""
     load = beside_others()
     rows = [
         *_rows("10-K as HTML", [NVIDIA], most_seconds=60, most_memory=1.5),

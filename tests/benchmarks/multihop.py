@@ -26,8 +26,6 @@ _BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A passage that a record brings."""
-
     title: str
     text: str
 

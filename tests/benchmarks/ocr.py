@@ -52,7 +52,6 @@ _LANGUAGES: Final = {  # text, font, pages, the least share of characters
 
 
 def measure() -> Table:
-    """The share of characters, by language, and the mean of the seconds."""
     from PIL import ImageFont
 
     load, recogniser, rows, seconds = beside_others(), RapidOcr(), list[Row](), list[float]()
@@ -95,7 +94,6 @@ def _sentences(source: Path) -> list[str]:
 
 
 def _scan(sentences: list[str], letters: FreeTypeFont, number: int) -> tuple[str, bytes]:
-    """The text of a page, and its picture as PNG."""
     from PIL import Image, ImageDraw
 
     chance = random.Random(number)

@@ -25,7 +25,6 @@ SYSTEMS = (GUESS, LEAN)
 
 
 def main() -> None:
-    """Ask what has not been asked, and write the tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.own", description=__doc__)
     parser.add_argument("models", nargs="*", default=["qwen2.5-coder-1.5b"])
     parser.add_argument("--limit", type=int, help="questions of each collection, by a fixed shuffle")

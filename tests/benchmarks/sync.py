@@ -29,7 +29,6 @@ _WORD: Final = "quartzite"
 
 
 def measure() -> Table:
-    """Seconds, and files that are read again."""
     load = beside_others()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "notes")

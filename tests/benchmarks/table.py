@@ -56,7 +56,6 @@ class Table:
         )
 
     def keep(self) -> Path:
-        """Write the Markdown beside the benchmark code."""
         RESULTS.mkdir(exist_ok=True)
         path = RESULTS / f"{self.name}.md"
         path.write_text(self.markdown(), "utf-8")

@@ -35,6 +35,5 @@ def real_chat(model_file: Path) -> Iterator[LlamaCppChat]:
 
 @pytest.fixture
 def ollama() -> Iterator[LoopbackOllama]:
-    """A scripted server that speaks Ollama's API."""
     with loopback_ollama() as server:
         yield server

@@ -24,7 +24,6 @@ GOOD, BAD = '{"colour": "red", "count": 3}', "Spring is mild."
 
 @pytest.fixture
 def chat(ollama: LoopbackOllama) -> Iterator[OllamaChat]:
-    """A chat on the scripted server."""
     chat = OllamaServer(ollama.url).open_chat("tiny", 2048)
     yield chat
     chat.close()

@@ -141,7 +141,6 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _keys(rows: Sequence[_Row]) -> DrawnText:
-    """Keys, what each does, and its name."""
     return DrawnText(Drawn(partial(_draw_keys, rows)), classes="keys")
 
 

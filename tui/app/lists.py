@@ -236,7 +236,6 @@ class Notice(Static):
         self.display = False
 
     def tell(self, words: Content | str) -> None:
-        """Show these words, or nothing."""
         self.update(words)
         self.set_class(str(words).startswith("✗"), "error")
         self.display = bool(words)
@@ -252,7 +251,6 @@ class Sheet(VerticalScroll):
         yield DrawnText(Drawn(self._draw))
 
     def redraw(self) -> None:
-        """Draw the lines."""
         if self.is_mounted:
             self.query_one(DrawnText).update(Drawn(self._draw))
 

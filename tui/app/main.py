@@ -64,13 +64,11 @@ def release() -> str:
 
 
 def show_version() -> int:
-    """Print the version; returns the exit code."""
     sys.stdout.write(f"deepthink {release()}\n")
     return 0
 
 
 def open_app(is_served: bool, host: str, port: int) -> int:
-    """Open the app, or serve it to browsers, and return the exit code."""
     if is_served:
         from tui.app.serve import serve
 

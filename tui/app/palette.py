@@ -206,7 +206,6 @@ class Stored(Provider):
             return Library(store).documents(), Sessions(store).recent(_SESSIONS)
 
     async def search(self, query: str) -> Hits:
-        """The documents, conversations and runs that contain the words."""
         from traces.runs import Runs
         from tui.runs.list import short_time
 

@@ -68,7 +68,6 @@ def _detail(row: ModelRow, width: int) -> Content:
 
 
 def _line(row: ModelRow, width: int) -> Content:
-    """Whether it is here, its name, its size, and whether it is in use."""
     room = width - 26
     name = padded(row.label, room)
     sign, style = ("✓", "$success") if row.here else ("–", "$foreground 55%")
@@ -198,7 +197,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
 
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
-        """List the models again, and the servers beside them."""
         engine = self.deepthink.engine
 
         def list_local() -> Sequence[ModelRow]:
@@ -281,7 +279,6 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
             self._tell("Stopped." if stopped else f"{job.row.label} is measured.")
 
     def _offer(self, name: str) -> None:
-        """Ask whether to use a model that was fetched."""
         self._tell(f"✓ {name} is here.")
         row = next((row for row in self._local_rows if row.name == name), None)
         if row is None or row.used:

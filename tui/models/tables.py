@@ -45,7 +45,6 @@ def served(settings: Settings) -> dict[str, list[str]]:
 
 
 def find_servers(settings: Settings) -> list[ServerModels]:
-    """The models of the servers that answer at once."""
     return [find_server(settings, kind, used) for kind, used in served(settings).items()]
 
 
@@ -160,12 +159,10 @@ def _row(
 
 
 def in_use(settings: Settings) -> dict[CatalogueRole, str]:
-    """The model that the settings name for each role."""
     return {role: getattr(settings, key) for role, key in KEYS.items()}
 
 
 def probe_facts(result: ProbeResult) -> dict[str, str]:
-    """The results of a probe in words, by label."""
     thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
     return {
         "context": f"{result.context_tokens:,} tokens are really granted",

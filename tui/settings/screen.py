@@ -93,8 +93,6 @@ _LABEL = 22  # columns
 
 
 class Choice(OptionList):
-    """The values that a setting may have."""
-
     BINDINGS = bindings("choice")
 
 
@@ -289,7 +287,6 @@ take effect at once, a model with the next question.
         self.query_one(f"#{where}", Notice).tell(text)
 
     def _show_setting(self) -> None:
-        """Show the setting under the cursor, and a way to change it."""
         row = self._under_cursor()
         self.query_one("#editor").display = row is not None
         if row is None:

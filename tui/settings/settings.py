@@ -72,8 +72,6 @@ class BadSetting(DeepthinkError, title="Settings", kind="usage"):
 
 
 class Settings(BaseModel):
-    """All settings."""
-
     model_config = DESCRIBED
 
     model: str = Field(default=QWEN_CODER_1_5B.name, min_length=1, title="Language model")
@@ -268,7 +266,6 @@ def keys() -> dict[str, str]:
 
 
 def value_of(settings: Settings, key: str) -> object:
-    """The value of an existing dotted key."""
     value: object = settings
     for part in key.split("."):
         value = getattr(value, part)
@@ -292,13 +289,11 @@ def parse_value(key: str, text: str) -> object:
 
 
 def require_key(key: str) -> None:
-    """Raise `BadSetting` unless the key exists."""
     if key not in fields():
         raise BadSetting(f"There is no setting “{key}”.", _way_out(key))
 
 
 def variable(key: str) -> str:
-    """The environment variable of a dotted key."""
     return _PREFIX + key.replace(".", "_").upper()
 
 
@@ -404,7 +399,6 @@ def _fields(shape: Mapping[str, FieldInfo], prefix: str) -> Iterator[tuple[str, 
 
 
 def _environment() -> dict[str, str]:
-    """The values of settings by dotted key."""
     return {key: value for key in fields() if (value := os.environ.get(variable(key)))}
 
 

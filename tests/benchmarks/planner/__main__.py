@@ -20,7 +20,6 @@ _CARD = "README.md"
 
 
 def main() -> None:
-    """Read the command line and do it."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, export and measure a planner")

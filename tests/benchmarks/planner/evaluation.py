@@ -52,7 +52,6 @@ def figures(plans: Iterable[Written]) -> Figures:
 
 
 def table(measured: Figures) -> str:
-    """The figures as Markdown."""
     head = ["questions", "count", "right kind", "right number of look-ups", "right collections", "median s"]
     shares = ("kind", "number", "collections", "seconds")
     return markdown_table(

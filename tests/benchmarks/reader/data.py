@@ -35,8 +35,6 @@ _LONGEST_ANSWER = 200  # characters; longer ones are no span a person would be s
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about a context."""
-
     text: str
     answers: tuple[str, ...]  # ways to say the one answer; empty where the context does not tell
     kind: str = ""  # what it takes, where the set says so
@@ -78,7 +76,6 @@ SentenceOf = Callable[[dict[str, Any], dict[str, Any]], str]
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    """The lines of a JSONL file."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
 

@@ -230,7 +230,6 @@ _CLAIMS: Final = {
 
 
 def table(figures: Mapping[str, Figures]) -> str:
-    """The figures as Markdown."""
     questions = {
         "SQuAD 2.0, articles kept out": figures["squad"],
         "MuSiQue dev steps among 20 paragraphs": figures["musique_steps"],

@@ -37,7 +37,6 @@ _TITLE: Final = "The boxed reader on texts kept out of its training"
 
 
 def main() -> None:
-    """Read the command line and do it."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.reader", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train, calibrate, measure and pack a reader")

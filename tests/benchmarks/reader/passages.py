@@ -21,8 +21,6 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a passage is from."""
-
     title: str = ""
     section: str = ""
     date: str = ""

@@ -21,8 +21,6 @@ NOTHING: Final = -1  # no verdict, or no answer, because it was not asked for
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One example for the network."""
-
     ids: Tokens  # of one window
     second: int  # position of the first token of the second segment
     body: int  # position of the first token of the body
@@ -88,7 +86,6 @@ def save(rows: Rows, path: Path) -> None:
 
 
 def load(path: Path) -> Rows:
-    """Read what `save` wrote."""
     with path.open("rb") as stream:
         rows: Rows = pickle.load(stream)  # a file of our own work folder
     return rows

@@ -83,8 +83,6 @@ class TinyIndex:
 
 
 class Listener:
-    """A progress callback that remembers."""
-
     def __init__(self) -> None:
         self.heard: list[PullProgress] = []
 
@@ -92,7 +90,6 @@ class Listener:
         self.heard.append(progress)
 
     def phases(self) -> list[str]:
-        """The phases in the order they were entered."""
         phases: list[str] = []
         for progress in self.heard:
             if phases[-1:] != [progress.phase]:

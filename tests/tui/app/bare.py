@@ -35,7 +35,6 @@ class BareScreen(DeepScreen):
     HELP = "The place around it."
 
     def body(self) -> ComposeResult:
-        """One widget."""
         with VerticalScroll(can_focus=False):
             yield BareAnswer("42 [1]", markup=False)
 

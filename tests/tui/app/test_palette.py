@@ -39,7 +39,6 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _opened(pilot: Pilot[Any], words: str) -> list[str]:
-    """What the palette finds for some words."""
     await pilot.press("ctrl+p")
     palette = await comes(pilot, CommandPalette)
     found = palette.query_one(OptionList)

@@ -68,7 +68,6 @@ class Page:
         await self._call("Page.navigate", url=address)
 
     async def screen(self) -> str:
-        """The lines that the page's terminal shows."""
         reply = await self._call("Runtime.evaluate", expression=_READ_TERMINAL, returnByValue=True)
         return str(reply["result"].get("value"))
 
@@ -85,13 +84,11 @@ class Page:
         await self._call("Input.insertText", text=text)
 
     async def enter(self) -> None:
-        """The Enter key."""
         for kind, more in (("rawKeyDown", {}), ("char", {"text": "\r"}), ("keyUp", {})):
             key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, **more}
             await self._call("Input.dispatchKeyEvent", type=kind, **key)
 
     async def close(self) -> None:
-        """Stop listening."""
         self._listening.cancel()
         await self._connection.close()
 

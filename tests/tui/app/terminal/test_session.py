@@ -42,7 +42,6 @@ _SECOND = (
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Tmux]:
-    """A terminal in which nothing runs yet."""
     tmux = Tmux(tmp_path)
     yield tmux
     tmux.close()

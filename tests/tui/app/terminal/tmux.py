@@ -72,7 +72,6 @@ class Tmux:
         self.key(ACTIONS_BY_ID[action].key.split(",")[0])
 
     def key(self, key: str) -> None:
-        """Press a key by Textual's name for it."""
         control = re.fullmatch(r"ctrl\+(\w)", key)
         named = f"C-{control[1]}" if control else _NAMES.get(key)
         if named is None and re.fullmatch(r"f\d+", key):
@@ -80,11 +79,9 @@ class Tmux:
         self._do("send-keys", named or key)
 
     def type(self, text: str) -> None:
-        """Type text."""
         self._do("send-keys", "-l", text)
 
     def screen(self) -> str:
-        """The lines that are shown."""
         return self._do("capture-pane", "-p")
 
     def shows(self, *wanted: str | Callable[[str], object], patience: float = 60.0) -> str:
