@@ -9,9 +9,7 @@ import pytest
 from models.library_loading import forbid_hubs
 
 
-def test_the_network_is_closed_and_all_else_is_the_users(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_network_is_closed_and_all_else_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = {"HF_HUB_OFFLINE": "0", "LANGSMITH_TRACING": "true", "TOKENIZERS_PARALLELISM": "true"}
     monkeypatch.setattr(os, "environ", theirs)
     forbid_hubs()

@@ -108,9 +108,7 @@ class _WholeKeys(HorizontalLayout):
     ) -> ArrangeResult:
         arrangement = super().arrange(parent, children, size, greedy)
         by_importance = sorted(
-            children,
-            key=lambda key: isinstance(key, FooterKey) and key.action in _EVERYWHERE,
-            reverse=True,
+            children, key=lambda key: isinstance(key, FooterKey) and key.action in _EVERYWHERE, reverse=True
         )
         while by_importance and arrangement[-1].region.right > size.width:
             child_to_drop = by_importance.pop()

@@ -171,10 +171,7 @@ def _owner(screen: Screen[Any], action: Action) -> DOMNode | None:
     _, name, _ = parse(action.does)
     if hasattr(screen, f"action_{name}") and (not action.key or _binds(screen, action.id)):
         return screen
-    return next(
-        (node for node in screen.query("*") if node.display and _binds(node, action.id)),
-        None,
-    )
+    return next((node for node in screen.query("*") if node.display and _binds(node, action.id)), None)
 
 
 def _binds(node: DOMNode, action_id: str) -> bool:

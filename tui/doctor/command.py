@@ -13,8 +13,7 @@ from tui.terminal import console, print_json, table
 def doctor(
     as_json: AsJson = False,
     licences: Annotated[
-        bool,
-        typer.Option("--licences", help="Only version and licence of each package it is built on."),
+        bool, typer.Option("--licences", help="Only version and licence of each package it is built on.")
     ] = False,
 ) -> int:
     """Check this installation, with a way out for each fault.

@@ -107,8 +107,7 @@ def pull(
         ),
     ] = None,
     recheck: Annotated[
-        bool,
-        typer.Option("--recheck", help="Check the sha256 of models here; fetch them again if wrong."),
+        bool, typer.Option("--recheck", help="Check the sha256 of models here; fetch them again if wrong.")
     ] = False,
 ) -> None:
     """Fetch models; a download that was cut off is resumed."""

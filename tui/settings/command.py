@@ -15,8 +15,7 @@ from tui.settings.settings import as_text, drop, entries, load, put, require_key
 from tui.terminal import console, one_line, print_json
 
 _Key = Annotated[
-    str,
-    typer.Argument(metavar="KEY", help="For example budget.steps.", autocompletion=completion.settings),
+    str, typer.Argument(metavar="KEY", help="For example budget.steps.", autocompletion=completion.settings)
 ]
 app = typer.Typer(invoke_without_command=True)
 

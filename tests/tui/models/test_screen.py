@@ -292,9 +292,7 @@ async def test_nothing_is_measured_while_a_run_goes_on(
 
 
 @pytest.mark.parametrize(
-    ("look", "state"),
-    [("80x24-dark", "normal"), ("120x40-dark", "pulling")],
-    indirect=["look"],
+    ("look", "state"), [("80x24-dark", "normal"), ("120x40-dark", "pulling")], indirect=["look"]
 )
 def test_models_in_pictures(state: str, machine: _Machine, picture: Picture) -> None:
     async def show(pilot: Pilot[Any]) -> None:

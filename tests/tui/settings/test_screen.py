@@ -197,9 +197,7 @@ async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, pr
 
 
 @pytest.mark.parametrize(
-    ("look", "state"),
-    [("80x24-dark", "list"), ("120x40-light", "wrong")],
-    indirect=["look"],
+    ("look", "state"), [("80x24-dark", "list"), ("120x40-light", "wrong")], indirect=["look"]
 )
 def test_settings_in_pictures(state: str, picture: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
     async def show(pilot: Pilot[Any]) -> None:
