@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -143,8 +144,6 @@ def test_what_is_held_out_is_not_learned_from(tmp_path: Path) -> None:
 
 
 def test_a_wrong_passage_never_holds_the_answer() -> None:
-    import random
-
     contexts = [
         context_of({"title": str(n), "context": text, "qas": qas})
         for n, (text, qas) in enumerate(
@@ -174,8 +173,6 @@ def test_a_wrong_passage_never_holds_the_answer() -> None:
     ],
 )
 def test_a_figure_in_another_notation_keeps_its_verdict(claim: str, same: str, other: str) -> None:
-    import random
-
     group = [Example(claim, claim, verdict="supported")]
     made = {
         (one[0].text, one[0].verdict)
@@ -187,8 +184,6 @@ def test_a_figure_in_another_notation_keeps_its_verdict(claim: str, same: str, o
 
 
 def test_a_name_of_the_passage_in_the_place_of_a_claims_own_refutes_it() -> None:
-    import random
-
     claim = Example(
         "The lease with Meyer ends in 2031.", "Meyer until 2031, Hansen 2028.", verdict="supported"
     )
@@ -201,8 +196,6 @@ def test_a_name_of_the_passage_in_the_place_of_a_claims_own_refutes_it() -> None
 
 
 def test_an_answer_is_judged_by_the_question_it_is_for() -> None:
-    import random
-
     text = "The fee is 30 euros. The deposit is 45 euros."
     qas = [
         {"question": "What is the fee?", "answers": ["30 euros"], "sentence": "It is 30 euros."},

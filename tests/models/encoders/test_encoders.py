@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from models.catalogue import BGE_SMALL_EN, MS_MARCO_MINILM_L12, ModelEntry
 from models.encoders import (
     CrossEncoderReranker,
+    FolderModel,
     LocalEmbedder,
     OnnxEmbedder,
     OnnxModel,
@@ -120,40 +122,23 @@ def test_a_score_hangs_on_its_passage_alone(rerankers: dict[str, Path], runtime:
 
 
 @pytest.mark.parametrize(
-    ("use", "said"),
+    ("kind", "name"),
     [
-        (lambda place: OnnxReranker(place).score(QUERY, PASSAGES), "holds no reranker"),
-        (lambda place: CrossEncoderReranker(place).score(QUERY, PASSAGES), r"no reranker in .*nowhere"),
-        (lambda place: open_embedder(place).embed_query(QUERY), r"no embedding model in .*nowhere"),
+        (OnnxReranker, "no reranker"),
+        (CrossEncoderReranker, "no reranker"),
+        (partial(LocalEmbedder, name=""), "no embedding model"),
     ],
 )
-def test_a_folder_without_a_model_is_named(
-    tmp_path: Path, use: Callable[[Path], object], said: str
+def test_a_folder_without_a_model_is_named_and_a_broken_one_explained_in_the_librarys_words(
+    tmp_path: Path, kind: Callable[[Path], FolderModel], name: str
 ) -> None:
-    with pytest.raises(ModelMissing, match=said):
-        use(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize(
-    ("files", "use"),
-    [
-        (
-            {"model.onnx": "not a network", "tokenizer.json": "{}"},
-            lambda place: OnnxReranker(place).score(QUERY, PASSAGES),
-        ),
-        (
-            {"config.json": '{"model_type": "bert", "hidden_size": 8'},
-            lambda place: LocalEmbedder(place, "broken").embed_query(QUERY),
-        ),
-    ],
-)
-def test_a_broken_folder_is_explained_in_the_librarys_words(
-    tmp_path: Path, files: dict[str, str], use: Callable[[Path], object]
-) -> None:
-    for name, content in files.items():
-        (tmp_path / name).write_text(content)
+    with pytest.raises(ModelMissing, match=rf"nowhere.* {name}|{name} in .*nowhere"):
+        kind(tmp_path / "nowhere").warm_up()
+    (tmp_path / "model.onnx").write_text("not a network")
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "hidden_size": 8')
     with pytest.raises(ModelError, match="could not be loaded: ") as caught:
-        use(tmp_path)
+        kind(tmp_path).warm_up()
     assert caught.value.__cause__ is not None
     assert not isinstance(caught.value, ModelMissing)
 
@@ -236,15 +221,14 @@ def test_threads_share_one_network(folder: Path) -> None:
 
 
 def test_other_weights_under_the_same_folder_name_have_another_name(tmp_path: Path) -> None:
-    for place in ("here", "there", "everywhere"):
-        (tmp_path / place / "mine").mkdir(parents=True)
-    here, there, everywhere = (tmp_path / place / "mine" for place in ("here", "there", "everywhere"))
-    (here / "model.safetensors").write_bytes(b"a" * 100_000)
-    (there / "model.safetensors").write_bytes(b"a" * 100_000)
-    (everywhere / "model.safetensors").write_bytes(b"a" * 50_000 + b"b" * 50_000)
-    assert open_embedder(here).name == open_embedder(there).name
-    assert open_embedder(here).name != open_embedder(everywhere).name
-    assert open_embedder(here).name.startswith("mine@")
+    names = []
+    for number, last in enumerate("aab"):
+        folder = tmp_path / str(number) / "mine"
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_bytes(b"a" * 50_000 + last.encode() * 50_000)
+        names.append(open_embedder(folder).name)
+    assert names[0] == names[1] != names[2]
+    assert names[0].startswith("mine@")
 
 
 def logits(folder: Path) -> list[float]:
