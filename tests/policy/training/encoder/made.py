@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from agent.state import Action
-from policy.decisions import INDEX, Examples, Seen
+from policy.decisions import Examples, Seen, valid_columns
+from tests.policy.trees import widened
 
 WORDS = "river tower painter album senate village novel engine border dynasty".split()
 
@@ -18,19 +19,16 @@ def seen(text: str, valid: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 def examples(count: int = 48, seed: int = 0) -> Examples:
     """In half of the states FINISH is better than the default, in a quarter REVISE."""
     chance = np.random.default_rng(seed)
+    worth = ((0.9, 0.8, 1.0), (0.9, 0.8, 1.0), (0.2, 0.7, 0.1), (0.8, 0.3, 0.2))
     states: list[Seen] = []
-    values = np.full((count, len(INDEX)), np.nan)
     for at in range(count):
-        kind = at % 4
         filler = " ".join(chance.choice(WORDS, size=int(chance.integers(3, 30))))
-        word = "complete" if kind < 2 else "lost" if kind == 2 else "open"
+        word = ("complete", "complete", "lost", "open")[at % 4]
         valid: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH") if at % 5 else ("CONTINUE", "FINISH")
-        states.append(seen(f"{word} {filler}", valid, held=float(kind < 2), top_1=float(chance.random())))
-        values[at, :3] = {0: (0.9, 0.8, 1.0), 1: (0.9, 0.8, 1.0), 2: (0.2, 0.7, 0.1), 3: (0.8, 0.3, 0.2)}[
-            kind
-        ]
-        for action in set(INDEX) - set(valid):
-            values[at, INDEX[action]] = np.nan
+        numbers = {"held": float(at % 4 < 2), "top_1": float(chance.random())}
+        states.append(seen(f"{word} {filler}", valid, **numbers))
+    values = widened(*(worth[at % 4] for at in range(count)))
+    values[~valid_columns(states)] = np.nan
     return Examples(
         states,
         [f"q{at // 4}" for at in range(count)],
