@@ -6,7 +6,9 @@ files, which can be fetched again. What is replaced is set aside, never overwrit
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -53,6 +55,8 @@ def back_up(store: Store, target: Path) -> None:
 
     Raises `StoreError` if the store cannot be read and `OSError` if the file cannot be written.
     """
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     try:
         temporary_folder = tempfile.TemporaryDirectory(dir=target.parent, prefix=".deepthink-")
     except OSError as error:  # it should name the file that was asked for

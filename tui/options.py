@@ -127,4 +127,7 @@ def filter_pairs(
 
 
 def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:
+    if plain and (as_json or quiet):
+        other = "--json" if as_json else "--quiet"
+        raise WrongUsage(f"--plain and {other} exclude each other.", "Choose one of them.")
     return "json" if as_json else "quiet" if quiet else "plain" if plain else "auto"

@@ -333,7 +333,7 @@ def _misnaming_notice(path: Path, media_type: str, served_as: str = "") -> str:
     if media_type in {named_type, _SERVED_TYPES.get(served_as)}:
         return ""
     return (
-        f"Its name ends in {path.suffix}, but its content is not {BY_TYPE[named_type].name}: "
+        f"Its name ends in {path.suffix}, but its content is no {BY_TYPE[named_type].name}: "
         f"it was read as {BY_TYPE[media_type].name}."
     )
 

@@ -38,10 +38,16 @@ def filters_of(pairs: Iterable[tuple[str, str]]) -> Filters:
     for name, value in pairs:
         if value.strip():
             values[name].append(value.strip())
+    after = max(map(_day, values["after"]), default="")
+    before = min(map(_day, values["before"]), default="")
+    if after and before and _first_day(after) >= _first_day(before):
+        raise BadFilter(
+            f"No day is both after {after} and before {before}.", "Exchange them, or leave one out."
+        )
     return Filters(
         people=tuple(values["from"]),
-        after=max(map(_day, values["after"]), default=""),
-        before=min(map(_day, values["before"]), default=""),
+        after=after,
+        before=before,
         kinds=tuple(dict.fromkeys(kind for word in values["type"] for kind in _kinds(word))),
         folders=tuple(value.strip("/") for value in values["folder"]),
     )
@@ -49,14 +55,17 @@ def filters_of(pairs: Iterable[tuple[str, str]]) -> Filters:
 
 def _day(text: str) -> str:
     """The text, if it is a day, a month or a year in ISO format. Raises `BadFilter`."""
-    first = f"{text}-01-01"[:10] if _DAY.fullmatch(text) else ""
     try:
-        date.fromisoformat(first)
+        date.fromisoformat(_first_day(text) if _DAY.fullmatch(text) else "")
     except ValueError as error:
         raise BadFilter(
             f"“{text}” is not a date.", "Write the year, the month or the day: 2024, 2024-03 or 2024-03-05."
         ) from error
     return text
+
+
+def _first_day(text: str) -> str:
+    return f"{text}-01-01"[:10]
 
 
 def _kinds(word: str) -> tuple[str, ...]:

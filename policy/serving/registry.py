@@ -228,7 +228,7 @@ class Registry:
                 return activation
         usable = " that can still be used" if skipped else ""
         raise NothingBefore(
-            f"No policy was active before {record.active}{usable}.",
+            f"No policy{usable} was active before.",
             "`deepthink policy use NAME` chooses any of those in `deepthink policy list`.",
         )
 

@@ -173,6 +173,10 @@ def test_forgetting_needs_a_yes_and_one_document_and_names_older_copies(
     assert damaged.exists()
 
 
+def test_a_backup_that_would_replace_a_folder_is_refused(tmp_path: Path, deepthink: Run) -> None:
+    assert f"{tmp_path}: Is a directory" in deepthink("backup", str(tmp_path)).refused(4)
+
+
 def test_a_backup_is_written_and_put_back(secret: Path, tmp_path: Path, deepthink: Run) -> None:
     file = tmp_path / "mine.zip"
     assert deepthink("backup", str(file)).code == 0

@@ -20,7 +20,7 @@ from traces.errors import DeepthinkError
 from traces.folders import Change, Folders
 from traces.library import Library
 from traces.paths import existing_file, existing_path
-from traces.records import ALL_COLLECTIONS, Collection, Document, Scope
+from traces.records import ALL_COLLECTIONS, WEB_COLLECTION, Collection, Document, Scope
 from traces.store import Store
 from tui import failures
 from tui.bars import show_progress
@@ -80,10 +80,10 @@ def intake(
             "Turn it on for this command with --web, or for good: `deepthink config set web true`.",
         )
     collection_name = collection if collection is not None else settings.collection or DEFAULT_COLLECTION
-    if not _NAME.fullmatch(collection_name) or collection_name == ALL_COLLECTIONS:
+    if not _NAME.fullmatch(collection_name) or collection_name in {ALL_COLLECTIONS, WEB_COLLECTION}:
         raise failures.WrongUsage(
             f"“{one_line(collection_name, 80)}” cannot be the name of a collection.",
-            "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first; not “all”.",
+            "Use up to 64 letters, digits, spaces and . & + - _, a letter or digit first; not all or web.",
         )
     if not all(names):  # an empty variable of a script; the path would be the current folder
         raise NothingToIngest("The path is empty.", "Name a file or a folder; . is the current folder.")

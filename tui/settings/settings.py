@@ -437,7 +437,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
         "string_type": "it has to be text",
         "string_too_short": "it must not be empty",
         "greater_than_equal": f"it has to be at least {limits.get('ge')}",
-        "greater_than": f"it has to be more than {limits.get('gt')}",
+        "greater_than": f"it has to be more than {limits.get('gt', 0):g}",
         "less_than_equal": f"it has to be at most {limits.get('le')}",
         "model_type": "it is a group of settings",
         "dataclass_type": "it is a group of settings",

@@ -101,7 +101,7 @@ def test_what_cannot_be_used_leaves_the_active_one(registry: Registry, root: Pat
 
 
 def test_rollback_goes_back_step_by_step_to_the_box(registry: Registry) -> None:
-    with pytest.raises(NothingBefore, match="before box"):
+    with pytest.raises(NothingBefore, match="No policy was active before"):
         registry.rollback()
     registry.use(A)
     registry.use(B)

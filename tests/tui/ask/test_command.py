@@ -231,6 +231,13 @@ def test_never_has_it_rewritten_from_what_was_found_and_withheld_if_that_is_no_b
     ("arguments", "words"),
     [
         ((QUESTION, "--brief", "--report"), "--brief and --report exclude each other"),
+        ((QUESTION, "--plain", "--json"), "--plain and --json exclude each other"),
+        ((QUESTION, "--plain", "--quiet"), "--plain and --quiet exclude each other"),
+        (
+            (QUESTION, "--after", "2026", "--before", "2025"),
+            "No day is both after 2026 and before 2025",
+        ),
+        ((QUESTION, "--after", "2025-06", "--before", "2025"), "No day is both"),
         ((QUESTION, "-s", "x", "-C"), "--session and --continue exclude each other"),
         ((QUESTION, "--route", "wide"), "'wide' is not one of"),
         (("",), "The question is empty."),

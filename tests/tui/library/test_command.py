@@ -105,6 +105,7 @@ def test_a_file_is_counted_after_those_inside_it(tmp_path: Path, deepthink: Run)
         pytest.param(("x" * 300,), 4, "does not exist", id="too long"),
         ((".", "-c", ""), 2, "cannot be the name of a collection"),
         ((".", "-c", "a\nb"), 2, "cannot be the name of a collection"),
+        ((".", "-c", "web"), 2, "cannot be the name of a collection"),
         ((".", "-c", "all"), 2, "cannot be the name of a collection"),
         ((".", "-c", "x" * 65), 2, "cannot be the name of a collection"),
         ((), 2, "Missing argument"),

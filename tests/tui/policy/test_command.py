@@ -86,7 +86,7 @@ def test_use_and_rollback(deepthink: Run) -> None:
     assert f"{A} your own, active since " in _plain(deepthink("policy", "show").out)
     ran = deepthink("policy", "rollback")
     assert ran.out == "The policy in the box is active now.\n"
-    assert "No policy was active before box." in deepthink("policy", "rollback").refused()
+    assert "No policy was active before." in deepthink("policy", "rollback").refused()
     shown = _plain(deepthink("policy", "show").out)
     assert "rolled back to box" in shown
     assert f"chosen {A}" in shown

@@ -143,7 +143,7 @@ async def test_a_policy_that_passed_is_promoted_and_rolled_back(root: Path, app:
         assert [change.how for change in Registry().history()] == ["rollback", "use"]
         await pilot.press("b")
         await until(pilot, lambda: app.failures)
-        assert "No policy was active before box" in app.failures[0].error.message
+        assert "No policy was active before." in app.failures[0].error.message
 
 
 async def test_one_that_did_not_pass_is_used_only_after_a_yes(root: Path, app: DeepthinkApp) -> None:
