@@ -26,7 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.boxed_reader.windows import Window, Windows, answered
 from models.encoders import REMEMBERED, FolderModel, open_session
-from models.library_loading import usable_threads
+from models.library_loading import library_errors, usable_threads
 from models.protocols import ModelError, Reader, Reading, Reranker, Span, Support
 
 SHIPPED: Final = Path(__file__).parent
@@ -248,13 +248,9 @@ class BoxedReader(FolderModel):
         manifest = read_manifest(self._folder)
         for name, sha256 in manifest.files.items():
             _check(self._folder / name, sha256)
-        try:
+        with library_errors(self._folder, self._what, "could not be loaded"):
             session = open_session(self._folder / MODEL, threads=1)
             tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
-        except Exception as error:  # both libraries raise their own types as well as plain exceptions
-            raise ModelError(
-                f"The reader in {self._folder} cannot be loaded: {error}", "Install deepthink-tui again."
-            ) from error
         return lru_cache(REMEMBERED)(partial(_run, session)), Windows(tokenizer), manifest
 
 

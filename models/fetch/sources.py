@@ -45,10 +45,6 @@ _PIP_OPTIONS: Final = (
 _TICK_SECONDS: Final = 0.2
 
 
-class _BrokenOff(Exception):
-    """Raised when a connection ends before the file does; requesting the rest may help."""
-
-
 class PublisherSource:
     """Fetches from ``ModelFile.url`` with httpx, which uses the usual proxy variables.
 
@@ -75,7 +71,7 @@ class PublisherSource:
                 except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
                     self._unreachable[host] = f"{host} cannot be reached ({_clause(error)})"
                     raise SourceFailed(self._unreachable[host]) from error
-                except (httpx.TransportError, _BrokenOff) as error:
+                except httpx.TransportError as error:
                     failures = 1 if part.length > before else failures + 1
                     if failures >= _ATTEMPTS:
                         raise SourceFailed(f"{host} drops the connection ({_clause(error)})") from error
@@ -89,11 +85,11 @@ class PublisherSource:
         if start:
             headers["Range"] = f"bytes={start}-"
         with client.stream("GET", part.file.url, headers=headers) as response:
-            _accept(response, part, start)
+            _accept(response, part)
             # No block size: httpx loses the data buffered for a larger block if the connection breaks.
             part.append(response.iter_raw(), partial(watch.report, "fetching", source=self.name))
         if part.length <= start:
-            raise _BrokenOff("nothing more arrives")
+            raise httpx.RemoteProtocolError("nothing more arrives")
 
 
 def _client() -> httpx.Client:
@@ -104,7 +100,7 @@ def _client() -> httpx.Client:
         raise SourceFailed(f"the proxy settings cannot be used ({_clause(error)})") from error
 
 
-def _accept(response: httpx.Response, part: PartFile, start: int) -> None:
+def _accept(response: httpx.Response, part: PartFile) -> None:
     """Reject a response that is not the file; start over if the server ignores the range.
 
     The sign-in page of a public network answers 200, but has another length.
@@ -112,15 +108,12 @@ def _accept(response: httpx.Response, part: PartFile, start: int) -> None:
     host = urlsplit(part.file.url).netloc
     if response.status_code not in (200, 206):
         raise SourceFailed(f"{host} answers {response.status_code}")
-    if response.status_code == 206:
-        span, _, total = response.headers.get("Content-Range", "").partition("/")
-        if span.split("-")[0].strip() != f"bytes {start}":
-            raise SourceFailed(f"{host} sends a different range than requested")
-    else:
-        total = response.headers.get("Content-Length", "")
+    is_rest = response.status_code == 206
+    length = response.headers.get("Content-Range" if is_rest else "Content-Length", "")
+    total = length.rpartition("/")[2]
     if total.isdigit() and int(total) != part.file.size:
         raise SourceFailed(f"{host} offers {total} bytes for {part.file.path}, which is not its size")
-    if response.status_code == 200:
+    if not is_rest:
         part.truncate(0)
 
 
@@ -250,12 +243,9 @@ def _run_pip(
     command: list[str], environment: dict[str, str], output: IO[bytes], tick: Callable[[], None]
 ) -> int:
     """Run ``command`` to its end, calling ``tick`` meanwhile; an exception kills it."""
-    try:
-        process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        )
-    except OSError as error:
-        raise SourceFailed(f"pip could not be started ({error})") from error
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+    )
     try:
         while True:
             try:

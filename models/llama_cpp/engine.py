@@ -231,11 +231,9 @@ class Engine:
     def tokenize(self, text: str, *, special: bool) -> list[int]:
         """Tokens of ``text``; control tokens are recognised only if ``special``."""
         data = text.encode("utf-8", "replace")
-        room = len(data) + 2
+        room = len(data) + 2  # more than the tokens of any text
         tokens = (self._lib.llama_token * room)()
         count = self._lib.llama_tokenize(self._vocab, data, len(data), tokens, room, False, special)
-        if count < 0:
-            raise ModelError(f"A text of {len(data)} bytes could not be tokenized.")
         return list(tokens[:count])
 
     def tokenize_prompt(self, prompt: str) -> list[int]:
