@@ -57,7 +57,6 @@ def test_files_of_the_current_folder_set_nothing(tmp_path: Path, monkeypatch: py
         ('length = "endless"', "it has to be brief, normal or report"),
         ('ollama_url = "http://x:port"', "it has to be an address"),
         ('ollama_url = "/length"', "it has to be an address"),
-        ('openai_url = "ftp://x"', "it has to be an address"),
         ('web_search = "google"', "ddgs or an address"),
         ('web_search = "http://127.0.0.1:x"', "ddgs or an address"),
         ('web = "maybe"', "it has to be true or false, not “maybe”"),
