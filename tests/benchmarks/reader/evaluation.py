@@ -24,37 +24,43 @@ from tests.benchmarks.reader.held_out import FOLDS, Claim, Question
 from tests.benchmarks.table import markdown_table
 
 Figures = dict[str, Any]
-ScoredQuestions = list[ScoredQuestion]
-ScoredClaims = list[tuple[Claim, Scored]]
+_FITTED: Final = {"squad", "written", "written_claims", "answers"}
+_WITH_KINDS: Final = {"written", "answers", "support_test"}
 _SURE = 0.5
 _SOME_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a reader's network makes of all that is held out."""
+    """What a reader's network makes of all that is held out, by set."""
 
-    squad: ScoredQuestions
-    written: ScoredQuestions
-    written_claims: ScoredClaims
-    answers: ScoredClaims
-    musique: ScoredQuestions
-    support_test: ScoredClaims
+    questions: dict[str, list[ScoredQuestion]]
+    claims: dict[str, list[tuple[Claim, Scored]]]
 
 
 def scores(reader: BoxedReader, folder: Path, multihop: Path) -> Scores:
     """Let a reader's network read everything that is held out; its calibration is not looked at."""
+    questions = {
+        "squad": held_out.squad(folder),
+        "written": held_out.written_questions(folder),
+        "musique_steps": held_out.musique(multihop),
+    }
+    claims = {
+        "written_claims": held_out.written_claims(folder),
+        "answers": held_out.answers(folder),
+        "support_test": held_out.support_test(folder),
+    }
+    judged = {
+        name: zip(of, reader.scores([(one.text, one.passage) for one in of]), strict=True)
+        for name, of in claims.items()
+    }
     return Scores(
-        _read(reader, held_out.squad(folder)),
-        _read(reader, held_out.written_questions(folder)),
-        _judge(reader, held_out.written_claims(folder)),
-        _judge(reader, held_out.answers(folder)),
-        _read(reader, held_out.musique(multihop)),
-        _judge(reader, held_out.support_test(folder)),
+        {name: _read(reader, of) for name, of in questions.items()},
+        {name: list(of) for name, of in judged.items()},
     )
 
 
-def _read(reader: BoxedReader, questions: Sequence[Question]) -> ScoredQuestions:
+def _read(reader: BoxedReader, questions: Sequence[Question]) -> list[ScoredQuestion]:
     """The scores of the passages, and of the spans that may be worth a second look.
 
     How likely a span is depends on the calibration, which is not known yet: so all that have some share are
@@ -84,15 +90,13 @@ def _read(reader: BoxedReader, questions: Sequence[Question]) -> ScoredQuestions
     ]
 
 
-def _judge(reader: BoxedReader, claims: Sequence[Claim]) -> ScoredClaims:
-    return list(zip(claims, reader.scores([(one.text, one.passage) for one in claims]), strict=True))
-
-
 def calibration_of(scored: Scores, without: int | None = None) -> Calibration:
     """The calibration by the held-out texts, or by those of all folds but one."""
+    questions = (one for name, of in scored.questions.items() if name in _FITTED for one in of)
+    claims = (one for name, of in scored.claims.items() if name in _FITTED for one in of)
     return calibrated(
-        [one for one in (*scored.squad, *scored.written) if one.question.fold != without],
-        [one for one in (*scored.written_claims, *scored.answers) if one[0].fold != without],
+        [one for one in questions if one.question.fold != without],
+        [one for one in claims if one[0].fold != without],
     )
 
 
@@ -100,36 +104,21 @@ def measured(scored: Scores) -> Figures:
     """All figures; those of a probability are crossed, so that none is measured where it was fitted."""
     crossed = [calibration_of(scored, fold) for fold in range(FOLDS)]
     whole = calibration_of(scored)
+    figures: Figures = {}
+    for name, questions in scored.questions.items():
+        folds = crossed if name in _FITTED else [whole] * FOLDS
+        read = [(one.question, list(_readings(one, folds[one.question.fold]))) for one in questions]
+        figures[name] = _questions(read) | _by_kind(name, read, _questions)
+    for name, claims in scored.claims.items():
+        folds = crossed if name in _FITTED else [whole] * FOLDS
+        judged = [(claim, _support(windows, folds[claim.fold])) for claim, windows in claims]
+        figures[name] = _claims(judged) | _by_kind(name, judged, _claims)
+    return figures
 
-    def read(questions: ScoredQuestions, *, seen: bool) -> list[tuple[Question, list[Reading]]]:
-        return [
-            (one.question, list(_readings(one, crossed[one.question.fold] if seen else whole)))
-            for one in questions
-        ]
 
-    def judged(claims: ScoredClaims, *, seen: bool) -> list[tuple[Claim, Support]]:
-        return [
-            (
-                one,
-                min(
-                    (judgement(s.support, crossed[one.fold] if seen else whole) for _, s in windows),
-                    key=lambda judged: judged.neither,
-                ),
-            )
-            for one, windows in claims
-        ]
-
-    written = read(scored.written, seen=True)
-    return {
-        "squad": _questions(read(scored.squad, seen=True)),
-        "written": _questions(written) | {"kinds": _by_kind(written, _questions)},
-        "musique_steps": _questions(read(scored.musique, seen=False)),
-        "written_claims": _claims(judged(scored.written_claims, seen=True)),
-        "answers": _claims(answers := judged(scored.answers, seen=True))
-        | {"kinds": _by_kind(answers, _claims)},
-        "support_test": _claims(test := judged(scored.support_test, seen=False))
-        | {"kinds": _by_kind(test, _claims)},
-    }
+def _support(windows: Scored, calibration: Calibration) -> Support:
+    judgements = [judgement(score.support, calibration) for _, score in windows]
+    return min(judgements, key=lambda judged: judged.neither)
 
 
 def _readings(one: ScoredQuestion, calibration: Calibration) -> Iterator[Reading]:
@@ -203,11 +192,13 @@ def _verdict(support: Support) -> str:
     return max(told, key=told.__getitem__)
 
 
-def _by_kind(judged: Sequence[tuple[Any, Any]], figures: Callable[[Any], Figures]) -> dict[str, Figures]:
+def _by_kind(name: str, judged: Sequence[tuple[Any, Any]], figures: Callable[[Any], Figures]) -> Figures:
+    if name not in _WITH_KINDS:
+        return {}
     kinds: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
     for one in judged:
         kinds[one[0].kind].append(one)
-    return {kind: figures(kinds[kind]) for kind in sorted(kinds)}
+    return {"kinds": {kind: figures(kinds[kind]) for kind in sorted(kinds)}}
 
 
 _QUESTIONS: Final = {
@@ -230,23 +221,22 @@ _CLAIMS: Final = {
 
 
 def table(figures: Mapping[str, Figures]) -> str:
-    questions = {
-        "SQuAD 2.0, articles kept out": figures["squad"],
-        "MuSiQue dev steps among 20 paragraphs": figures["musique_steps"],
-        "written, kept out": figures["written"],
+    titles = {
+        "squad": "SQuAD 2.0, articles kept out",
+        "musique_steps": "MuSiQue dev steps among 20 paragraphs",
+        "written": "written, kept out",
+        "written_claims": "written, kept out",
+        "answers": "answers to questions",
+        "support_test": "support test",
     }
-    claims = {
-        "written, kept out": figures["written_claims"],
-        "answers to questions": figures["answers"],
-        "support test": figures["support_test"],
-    }
-    return f"{_table('questions', _QUESTIONS, questions)}\n{_table('claims', _CLAIMS, claims)}"
+    rows = [(title, figures[name]) for name, title in titles.items()]
+    return f"{_table('questions', _QUESTIONS, rows[:3])}\n{_table('claims', _CLAIMS, rows[3:])}"
 
 
-def _table(what: str, columns: Mapping[str, str], rows: Mapping[str, Figures]) -> str:
+def _table(what: str, columns: Mapping[str, str], rows: Sequence[tuple[str, Figures]]) -> str:
     """A row of each, followed by those of its kinds."""
     lines: list[list[str]] = []
-    for name, row in rows.items():
+    for name, row in rows:
         kinds = {f"– {kind.replace('_', ' ')}": one for kind, one in row.get("kinds", {}).items()}
         for title, one in {name: row, **kinds}.items():
             lines.append([title, *(_cell(one.get(figure)) for figure in columns.values())])
