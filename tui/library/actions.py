@@ -48,19 +48,12 @@ class WebOff(DeepthinkError, title="The web is off", kind="usage"):
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What to read, and the collection for it.
+    """What to read, and the collection for it."""
 
-    Attributes:
-        paths: Files and folders.
-        addresses: Web pages and files.
-        collection: Created if new.
-        description: Of the collection; "" keeps the present one.
-    """
-
-    paths: tuple[Path, ...]
-    addresses: tuple[str, ...]
-    collection: str
-    description: str = ""
+    paths: tuple[Path, ...]  # files and folders
+    addresses: tuple[str, ...]  # web pages and files
+    collection: str  # created if new
+    description: str = ""  # of the collection; "" keeps the present one
 
 
 def intake(

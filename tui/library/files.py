@@ -87,11 +87,7 @@ the completion. Files dropped on the terminal are added here.
 
 
 class PathTree(DirectoryTree):
-    """A tree of folders and readable files, which can be marked.
-
-    Attributes:
-        marked: The marked paths, in the order of marking.
-    """
+    """A tree of folders and readable files, which can be marked."""
 
     BINDINGS = bindings("file_tree")
     HELP = """\
@@ -119,7 +115,7 @@ whole: documents whose files are gone are removed from the collection.
         """A path was marked or unmarked."""
 
     def __init__(self, path: Path) -> None:
-        self.marked: dict[Path, None] = {}
+        self.marked: dict[Path, None] = {}  # in the order of marking
         self.hidden = False
         super().__init__(path, id="tree")
         self.guide_depth = 2
@@ -194,12 +190,7 @@ whole: documents whose files are gone are removed from the collection.
 
 
 class FilesScreen(ModalScreen[Intake | None]):
-    """Dialog that returns the files to read and their collection; None if cancelled.
-
-    Args:
-        start: The folder shown first.
-        collection: The collection proposed for them, except a sample one; "" for the one in the settings.
-    """
+    """Dialog that returns the files to read and their collection; None if cancelled."""
 
     CSS_PATH = "files.tcss"
     AUTO_FOCUS = "PathTree"
@@ -208,8 +199,8 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     def __init__(self, start: Path, collection: str = "") -> None:
         super().__init__()
-        self._start = start
-        self._collection = collection
+        self._start = start  # the folder shown first
+        self._collection = collection  # proposed, except a sample one; "" for the one in the settings
         self._settings: Settings | None = None
         self._descriptions: dict[str, str] = {}
         self._choice: tuple[str, list[Path], Path | None] | None = None  # as described last

@@ -29,17 +29,14 @@ if TYPE_CHECKING:
 class IngestJob(Job["IngestEvent"]):
     """One ingestion; stopping ends it between two batches and keeps the documents read so far.
 
-    Args:
-        title: What it reads, in a few words.
-        read: `agent.documents.ingest.ingest` with every argument but ``cancel``.
-        into: The collections it reads into.
+    ``read`` is `agent.documents.ingest.ingest` with every argument but ``cancel``.
     """
 
     def __init__(
         self,
-        title: str,
+        title: str,  # what it reads, in a few words
         read: Callable[[threading.Event], Iterator[IngestEvent]],
-        into: Iterable[str] = (),
+        into: Iterable[str] = (),  # collections
     ) -> None:
         def until_cancelled(cancel: threading.Event) -> None:
             with suppress(GenerationCancelled):
@@ -76,12 +73,7 @@ _NAME = 28  # characters
 
 
 class IngestPanel(Sheet):
-    """Shows the progress of ingestions, one after another; stays until it is hidden.
-
-    Attributes:
-        job: The current or last ingestion; None before the first.
-        running: Whether it is running.
-    """
+    """Shows the progress of ingestions, one after another; stays until it is hidden."""
 
     HELP = """\
 ### What is being read
@@ -106,7 +98,7 @@ the others; it is listed with what to do about it. You can go to any other scree
 
     def __init__(self) -> None:
         super().__init__()
-        self.job: IngestJob | None = None
+        self.job: IngestJob | None = None  # the current one, or the last
         self.running = False
         self.fold = IngestFold()
         self._failure = ""

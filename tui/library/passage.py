@@ -54,11 +54,7 @@ _LONGEST_SIDE = 1400  # pixels: enough for half of a large screen
 
 
 class PagePicture(Container):
-    """A picture of one page; hidden if there is none.
-
-    Args:
-        widget: The widget class that draws pictures in this terminal.
-    """
+    """A picture of one page, drawn by a ``widget`` for this terminal; hidden if there is none."""
 
     def __init__(self, widget: type[Widget]) -> None:
         super().__init__()
@@ -247,11 +243,7 @@ _ABOVE = 3  # lines above the passage scrolled to
 
 
 class DocumentText(ScrollView, can_focus=True):
-    """Passages in reading order, one of them current, one possibly cited.
-
-    Attributes:
-        current: Index of the current passage, which has a bar in the margin.
-    """
+    """Passages in reading order, one of them current, one possibly cited."""
 
     HELP = """\
 ### The document
@@ -266,7 +258,7 @@ sentence is between “ and ”.
         overflow-x: hidden; scrollbar-gutter: stable;
     }
     """
-    current: reactive[int] = reactive(0)
+    current: reactive[int] = reactive(0)  # index of the passage with a bar in the margin
 
     class Moved(Message):
         """Another passage became current."""
@@ -306,14 +298,10 @@ sentence is between “ and ”.
         self.post_message(self.Moved())
 
     def find(self, words: str, direction: int) -> tuple[int, int]:
-        """Go to the next passage that contains ``words``, wrapping around.
+        """Go to the next passage that contains ``words``, wrapping around, and mark them everywhere.
 
-        Args:
-            words: Marked wherever they occur; "" marks nothing.
-            direction: 1 forwards, -1 backwards, 0 forwards from the current passage, itself included.
-
-        Returns:
-            Its number among the passages that contain them, from 1, and their number; 0, 0 if none does.
+        ``direction`` 0 is forwards from the current passage, itself included. Returns its number among
+        the passages that contain them, from 1, and their number; 0, 0 if none does.
         """
         self._words = words
         matches = [i for i in range(len(self._passages)) if self._is_match(i)]
@@ -449,14 +437,7 @@ _GONE = "This passage is no longer in the library: its document was removed, or 
 
 
 class PassageScreen(ModalScreen[None]):
-    """Shows a passage in its document.
-
-    Args:
-        passage_id: The stored passage.
-        quote: The sentences or table rows to mark in it.
-        number: Its citation number; 0 if it is not cited.
-        kept: The run's copy, shown if the library no longer has the passage.
-    """
+    """Shows a passage in its document."""
 
     CSS_PATH = "passage.tcss"
     AUTO_FOCUS = "DocumentText"
@@ -468,9 +449,9 @@ class PassageScreen(ModalScreen[None]):
     ) -> None:
         super().__init__()
         self._passage_id = passage_id
-        self._quote = quote
-        self._number = number
-        self._kept = kept
+        self._quote = quote  # sentences or table rows to mark
+        self._number = number  # of its citation; 0 if it is not cited
+        self._kept = kept  # the run's copy, shown if the library no longer has the passage
         self._document: Document | None = None
         self._count = 0
 

@@ -410,10 +410,7 @@ resumed.
 
 
 class Exchange(Vertical):
-    """One turn: the question, the progress, the answer, its sources, and warnings.
-
-    `box` holds what the run asks the user now, if anything.
-    """
+    """One turn: the question, the progress, the answer, its sources, and warnings."""
 
     DEFAULT_CSS = """
     Exchange { height: auto; margin: 0 1 1 1; }
@@ -441,7 +438,7 @@ class Exchange(Vertical):
         super().__init__()
         self.question = question
         self.fold: RunFold | None = None
-        self.box: AskedBox | None = None
+        self.box: AskedBox | None = None  # what the run asks the user now
 
     def compose(self) -> ComposeResult:
         """All widgets exist from the start; the empty ones are hidden."""

@@ -29,18 +29,12 @@ _BACKGROUND_POLL_SECONDS = 0.3  # how often a background program checks whether 
 
 
 class Keyboard:
-    """Reads keys from a terminal while it is entered.
-
-    Args:
-        press: Takes each key, in a separate thread.
-        source: File descriptor of the terminal, for input.
-        screen: The same terminal, for output: its cursor is shown while the program is stopped.
-    """
+    """Reads keys from a terminal while it is entered; ``press`` takes each, in a separate thread."""
 
     def __init__(self, press: Callable[[str], None], source: int, screen: int) -> None:
         self._press = press
-        self._source = source
-        self._screen = screen
+        self._source = source  # file descriptor of the terminal
+        self._screen = screen  # the same terminal, for output: to show its cursor while stopped
         self._saved_attributes: list[Any] = []  # of the terminal, to restore
         self._reader: threading.Thread | None = None
         self._has_terminal = False  # whether the reader starts with the terminal in cbreak mode

@@ -32,21 +32,14 @@ Begin = Callable[..., "Generator[ev.Event]"]
 
 
 class LiveRun(Job["ev.Event"]):
-    """One run in progress.
-
-    Args:
-        engine: Source of its models and its store.
-        prepare: Creates ``begin`` in the thread, since settings may have to be loaded first.
-        model: The model it began with; "" for the current setting.
-        web: Whether it may search the web; None for the current setting.
-    """
+    """One run in progress."""
 
     def __init__(
         self,
         engine: Engine,
-        prepare: Callable[[LiveRun], Begin],
-        model: str = "",
-        web: bool | None = None,
+        prepare: Callable[[LiveRun], Begin],  # runs in the thread: settings may have to be loaded first
+        model: str = "",  # that it began with; "" for the current setting
+        web: bool | None = None,  # whether it may search the web; None for the current setting
     ) -> None:
         from agent.steering import Steering
 

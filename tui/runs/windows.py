@@ -42,10 +42,7 @@ class SessionList(RowTable):
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Returns the id of the session to continue, "" for a new one, None to stay.
-
-    `deleted` has the ids of the sessions that were deleted here.
-    """
+    """Returns the id of the session to continue, "" for a new one, None to stay."""
 
     CSS_PATH = "windows.tcss"
     AUTO_FOCUS = "SessionList"
@@ -59,7 +56,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
 
     def __init__(self) -> None:
         super().__init__()
-        self.deleted: set[str] = set()
+        self.deleted: set[str] = set()  # ids of the sessions that were deleted here
         self._sessions: dict[str, Session] = {}
         self._is_read = False
         self._filter_words: list[str] = []
