@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agent import checkpoints
+from agent import checkpoints, plans
 from agent import events as ev
 from traces.runs import (
+    CorrectedPlans,
     Rating,
     Ratings,
     Run,
@@ -24,7 +25,7 @@ from traces.runs import (
 )
 from traces.store import Store
 from tui.run.fold import fold_of
-from tui.terminal import clean
+from tui.terminal import clean, counted
 
 
 def check_stopped(store: Store, run_id: str) -> None:
@@ -77,6 +78,15 @@ def rate(store: Store, run_id: str, rating: Rating | None, note: str = "") -> Ra
     else:
         Ratings(store).rate(run_id, rating, note)
     return rating
+
+
+def correct_plan(store: Store, run: Run, lookups: Sequence[str]) -> str:
+    """Store what a run should have looked up, and say so; without look-ups, remove its correction."""
+    if not lookups:
+        CorrectedPlans(store).withdraw(run.id)
+        return f"The plan of run {run.id} is not corrected now."
+    count = plans.correct(store, run, lookups)
+    return f"The plan of run {run.id} is corrected; {counted(count, 'plan')} so far."
 
 
 def check_idle(store: Store, session: Session) -> list[Run]:

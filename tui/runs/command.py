@@ -11,7 +11,7 @@ from rich.text import Text
 
 from agent import plans
 from traces.paths import expanded_path
-from traces.runs import RATINGS, CorrectedPlans, Run, Runs, Sessions
+from traces.runs import RATINGS, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -160,12 +160,8 @@ def plan(
         raise WrongUsage("Give look-ups, or --drop.", "Without both, the plan is shown.")
     store = open_store()
     run = actions.find(store, reference)
-    if drop:
-        CorrectedPlans(store).withdraw(run.id)
-        typer.echo(f"The plan of run {run.id} is not corrected now.")
-    elif lookups:
-        count = plans.correct(store, run, lookups)
-        typer.echo(f"The plan of run {run.id} is corrected; {counted(count, 'plan')} so far.")
+    if drop or lookups:
+        typer.echo(actions.correct_plan(store, run, lookups or ()))
     else:
         lines = plans.wanted(store, run.id) or ["It planned no look-up."]
         console().print(Text("\n".join(clean(line) for line in lines)))

@@ -16,7 +16,7 @@ from textual.widgets import DataTable, Input, Static, TextArea
 
 from agent import plans
 from traces.paths import existing_path, expanded_path
-from traces.runs import CorrectedPlans, Runs, Session, Sessions
+from traces.runs import Runs, Session, Sessions
 from traces.store import Store
 from tui.app.base import KeyLine
 from tui.app.confirm import ConfirmScreen
@@ -26,7 +26,7 @@ from tui.app.lists import Line, MarkedList, hanging
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.runs.actions import delete_session
+from tui.runs.actions import correct_plan, delete_session
 from tui.runs.list import RowTable, short_time
 from tui.terminal import counted, one_line
 
@@ -321,11 +321,7 @@ the result of the first, and a collection in brackets before a question is searc
         lines = [line for line in self.query_one(TextArea).text.splitlines() if line.strip()]
 
         def save() -> str:
-            if not lines:
-                CorrectedPlans(store).withdraw(run_id)
-                return "The plan is not corrected."
-            count = plans.correct(store, Runs(store).find(run_id), lines)
-            return f"The plan is corrected; {counted(count, 'plan')} so far."
+            return correct_plan(store, Runs(store).find(run_id), lines)
 
         in_background(self, save, self._announce, group="plan")
 
