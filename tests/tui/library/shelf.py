@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from textual.app import ComposeResult
-
 from agent.text.terms import terms
 from tests.agent import made
 from traces.library import Library
 from traces.records import Chunk
 from traces.store import Store
-from tui.app.base import DeepScreen
 
 BANK = (
     "At the end of June the company held 412 million in cash.\n"
@@ -21,28 +18,14 @@ BANK = (
 TABLE = "Net sales by region (in millions)\nRegion | 2024 | 2023\nEurope | 1,204 | 1,118\nAsia | 618 | 655"
 
 
-class Beneath(DeepScreen):
-    """Nothing, for a window to lie over."""
-
-    MODE = "ask"
-
-    def compose(self) -> ComposeResult:
-        """Not even the frame, so that pictures of a window do not change with it."""
-        yield from ()
-
-
 def put(
     library: Library,
     collection: str,
     name: str,
     texts: Sequence[tuple[str, str]],
     *,
-    title: str = "",
-    source: str = "",
     pages: int | None = None,
-    date: str = "",
-    coverage: float = 1.0,
-    notices: tuple[str, ...] = (),
+    **changes: Any,
 ) -> int:
     """Store a document of ``(section, text)`` chunks; returns its id."""
     chunks = tuple(
@@ -56,18 +39,14 @@ def put(
         )
         for position, (section, text) in enumerate(texts)
     )
-    changes: dict[str, Any] = {
-        "source": source or f"/documents/{name}",
-        "title": title or name,
+    fields: dict[str, Any] = {
+        "source": f"/documents/{name}",
+        "title": name,
         "media_type": "application/pdf" if pages else "text/markdown",
         "bytes": 1000 * len(texts) + 234,
-        "pages": pages,
-        "date": date,
-        "coverage": coverage,
-        "notices": notices,
-        "chunks": chunks,
     }
-    return made.put(library, name, [text for _, text in texts], collection, **changes)
+    fields |= {"date": "", "pages": pages, "chunks": chunks, **changes}
+    return made.put(library, name, [text for _, text in texts], collection, **fields)
 
 
 def fill(store: Store) -> dict[str, int]:

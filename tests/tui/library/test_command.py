@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -12,8 +11,8 @@ from agent.documents import ingest as ing
 from agent.documents.following import sync
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import Ran, Run
+from tests.tui.library.shelf import put
 from traces.library import Library
-from traces.records import Document
 from tui.assemble import open_store
 from tui.library.actions import Intake, intake, reread_intake, split_paths
 from tui.library.ingesting import show_ingestion
@@ -218,13 +217,11 @@ def test_names_are_sorted_into_paths_and_addresses(tmp_path: Path, monkeypatch: 
 def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("A")
 
+    library = Library(open_store())
     sources = {"a.md": f"{tmp_path}/a.md", "b.md": f"{tmp_path}/b.md", "page": "https://example.org/page"}
-    rest = {"title": "", "media_type": "", "sha256": "", "bytes": 0, "pages": None, "date": ""}
-    rest |= {"coverage": 1.0, "notices": (), "reader": 1, "ingested": datetime.min, "chunks": 1}
-    documents = [
-        Document(id=1, collection="c", source=source, name=name, **rest)  # type: ignore[arg-type]
-        for name, source in sources.items()
-    ]
+    for name, source in sources.items():
+        put(library, "c", name, [("", "A")], source=source)
+    documents = library.documents("c")
     chosen, missing = reread_intake(documents, Settings())
     assert chosen == Intake((tmp_path / "a.md",), (), "c")
     assert missing == [f"b.md is no longer at {tmp_path / 'b.md'}.", "page is on the web, which is off."]

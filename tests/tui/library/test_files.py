@@ -17,7 +17,7 @@ from tui.library.actions import Intake, completions
 from tui.library.files import FilesScreen, PathInput, PathTree
 
 SIZE = (80, 24)
-pytestmark = pytest.mark.usefixtures("beneath")
+pytestmark = pytest.mark.usefixtures("bare")
 
 
 @pytest.fixture

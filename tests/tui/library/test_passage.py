@@ -37,7 +37,7 @@ from tui.library.passage import (
 )
 
 SIZE = (80, 24)
-pytestmark = pytest.mark.usefixtures("beneath")
+pytestmark = pytest.mark.usefixtures("bare")
 
 
 async def opened(pilot: Pilot[int], screen: PassageScreen) -> DocumentText:

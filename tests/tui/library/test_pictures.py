@@ -98,15 +98,10 @@ async def a_passage_in_its_document(pilot: Pilot[int]) -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_library(
-    scene: Scene,
-    picture: Picture,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
+    scene: Scene, picture: Picture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bare: None
 ) -> None:
-    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
-    if scene in {choosing_files, a_passage_in_its_document}:
-        request.getfixturevalue("beneath")
+    if scene not in {choosing_files, a_passage_in_its_document}:
+        monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "library")
     if scene is not opened:
         fill(open_store())
     if scene is choosing_files:
