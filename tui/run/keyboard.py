@@ -154,11 +154,7 @@ class Keyboard:
             os.write(self._screen, _HIDE_CURSOR)
 
 
-def _control(letter: str) -> str:
-    return chr(ord(letter) - 64)
-
-
-_PAUSE, _FINISH, _SKIP, _ADD, _DECIDE = map(_control, "ONGBD")  # as in the app
+_PAUSE, _FINISH, _SKIP, _ADD, _DECIDE = "\x0f\x0e\x07\x02\x04"  # ^O ^N ^G ^B ^D, as in the app
 KEYS: Mapping[str, str] = {
     "^O": "pause or resume",
     "^N": "answer now, from what was found",
