@@ -38,7 +38,7 @@ _NOON = datetime(2026, 3, 14, 12, 0)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moments a minute apart by a clock in UTC, ids in order."""
     moments, ids = count(), count(1)
-    for module in ("traces.runs", "traces.store"):
+    for module in ("traces.decisions", "traces.runs", "traces.store"):
         monkeypatch.setattr(f"{module}.now", lambda: _NOON + timedelta(minutes=next(moments)))
     monkeypatch.setattr("tui.runs.list.now", lambda: _NOON)
     monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=next(ids) * (2**96 + 2**80)))
