@@ -73,7 +73,6 @@ class Scanning:
 
     @property
     def is_on(self) -> bool:
-        """Whether scans are read."""
         return self._recogniser is not None
 
     @property

@@ -22,15 +22,7 @@ from urllib.parse import unquote, urlsplit
 from pathspec import GitIgnoreSpec
 
 from agent.documents.document import Enclosed, ParsedDocument, UnreadableDocument
-from agent.documents.reading import (
-    MESSAGES,
-    SAMPLE,
-    SUFFIXES,
-    cannot_open,
-    is_text,
-    read_bytes,
-    read_file,
-)
+from agent.documents.reading import MESSAGES, SAMPLE, SUFFIXES, cannot_open, is_text, read_bytes, read_file
 from traces.errors import DeepthinkError
 from traces.records import Document
 

@@ -12,7 +12,6 @@ from traces.errors import DeepthinkError
 from traces.records import Filters
 
 NAMES: Final = ("from", "after", "before", "type", "folder")
-"""The names of the filters."""
 
 _FILTER: Final = re.compile(rf"(?:^|(?<=\s))({'|'.join(NAMES)}):(?:\"([^\"]+)\"|(\S+))", re.IGNORECASE)
 _DAY: Final = re.compile(r"\d{4}(?:-\d\d){0,2}")
