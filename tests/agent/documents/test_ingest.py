@@ -374,9 +374,7 @@ def _page(data: bytes, media_type: str = "text/html", charset: str = "") -> Call
 
 
 def _read_page(store: Store, fetch: Callable[[str], Fetched], *urls: str) -> list[IngestEvent]:
-    return list(
-        ingest([], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
-    )
+    return read_in(store, addresses=urls, fetch=fetch)
 
 
 def test_an_address_is_read_whole_as_a_file_would_be(store: Store, tmp_path: Path) -> None:
@@ -416,8 +414,6 @@ def test_a_page_that_fails_fails_alone(store: Store, folder: Path) -> None:
         return Fetched(url, "image/png", "", b"\x89PNG")
 
     urls = ("https://example.org/gone", "https://example.org/picture")
-    events = list(
-        ingest([folder], addresses=urls, fetch=fetch, collection="c", store=store, embedder=HashEmbedder())
-    )
+    events = read_in(store, folder, addresses=urls, fetch=fetch)
     assert [e.source for e in events if isinstance(e, FileFailed)] == list(urls)
     assert len(outcomes(events)) == 3

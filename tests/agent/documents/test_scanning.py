@@ -10,14 +10,7 @@ import pytest
 from PIL import Image
 
 from agent.documents.formats.pdf_lines import ScannedPage
-from agent.documents.ingest import (
-    FileDone,
-    FileFailed,
-    FileProgress,
-    FileSetAside,
-    FilesUnread,
-    ScansFound,
-)
+from agent.documents.ingest import FileDone, FileFailed, FileProgress, FileSetAside, FilesUnread, ScansFound
 from agent.documents.reading import read
 from models.protocols import Pixels, RecognisedWord
 from tests.agent.documents.formats.parsed import tables

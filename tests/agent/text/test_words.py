@@ -94,14 +94,8 @@ def test_words_are_stemmed_side_by_side() -> None:
     ],
 )
 def test_names(text: str, spoken: str, found: list[str]) -> None:
-    assert (
-        names(
-            text,
-            spoken,
-            [capitalised_inside("We buy from Tolvang and Yunpu, and so do Suppliers and suppliers.")],
-        )
-        == found
-    )
+    known = capitalised_inside("We buy from Tolvang and Yunpu, and so do Suppliers and suppliers.")
+    assert names(text, spoken, [known]) == found
 
 
 def test_names_that_stand_side_by_side_are_one() -> None:

@@ -57,21 +57,17 @@ class Site:
 
     @property
     def host(self) -> str:
-        """Of its address, with the port."""
         return urlsplit(self.url).netloc
 
     @property
     def port(self) -> int:
-        """Of its address."""
         return urlsplit(self.url).port or 0
 
     def answer(self, path: str) -> Answer:
-        """What ``path`` answers with."""
         found = self.answers.get(path, Answer(b"not here", status=404))
         return found if isinstance(found, Answer) else Answer(found)
 
     def send(self, handler: BaseHTTPRequestHandler, answer: Answer) -> None:
-        """Send it, with its faults."""
         self._over.wait(answer.waits)
         handler.send_response(answer.status)
         if answer.media_type is not None:

@@ -33,12 +33,10 @@ def shape(document: ParsedDocument) -> list[tuple[str, int, str]]:
 
 
 def tables(document: ParsedDocument) -> list[Table]:
-    """The tables, in order."""
     return [block.table for block in document.blocks if block.table is not None]
 
 
 def headings(document: ParsedDocument) -> list[Block]:
-    """The headings, in order."""
     return [block for block in document.blocks if block.kind == "heading"]
 
 

@@ -27,7 +27,6 @@ def pdf_file(*pages: str, password: str = "") -> bytes:
 
 
 def drawn_pdf(*pages: Sequence[Drawn], password: str = "") -> bytes:
-    """A PDF with texts at places."""
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
@@ -93,7 +92,6 @@ def workbook(**sheets: Sequence[Sequence[object]]) -> bytes:
 
 
 def docx_file(*paragraphs: str) -> bytes:
-    """A Word document of plain paragraphs."""
     import docx
 
     document = docx.Document()
