@@ -103,7 +103,6 @@ whole: documents whose files are gone are removed from the collection.
     ICON_FILE = "  "
     DEFAULT_CSS = """
     PathTree { background: transparent; height: 1fr; padding: 0; }
-    PathTree:focus { background-tint: transparent; }
     PathTree > .directory-tree--folder { text-style: none; color: $primary; }
     PathTree > .directory-tree--extension { text-style: none; }
     """

@@ -40,10 +40,7 @@ class FittedTree(Tree[_Data]):
 
     ICON_NODE = "▸ "
     ICON_NODE_EXPANDED = "▾ "
-    DEFAULT_CSS = """
-    FittedTree { background: transparent; padding: 0; }
-    FittedTree:focus { background-tint: transparent; }
-    """
+    DEFAULT_CSS = "FittedTree { background: transparent; padding: 0; }"
 
     def __init__(self, label: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(label, id=id)

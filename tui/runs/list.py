@@ -32,10 +32,7 @@ class RowTable(DataTable[Text]):
     WIDTHS: ClassVar[Mapping[str, int]]  # of the columns by name; 0 for the one that fills the row
     RIGHT: ClassVar[frozenset[str]] = frozenset()  # names of the right-aligned columns
     QUIET: ClassVar[frozenset[str]] = frozenset()  # names of the dimmed columns
-    DEFAULT_CSS = """
-    RowTable { overflow-x: hidden; }
-    RowTable:focus { background-tint: $foreground 0%; }
-    """
+    DEFAULT_CSS = "RowTable { overflow-x: hidden; }"
 
     def __init__(self) -> None:
         super().__init__(cursor_type="row")

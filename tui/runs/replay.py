@@ -115,10 +115,7 @@ class PlayerBar(Widget, can_focus=True):
 **Space** plays and pauses, **→** and **←** go one event forwards and back, `n` and `p` to the next and the
 previous research step, **Home** and **End** to either end. Long waits are cut to a second.
 """
-    DEFAULT_CSS = """
-    PlayerBar { height: 2; padding: 0 1; background: $surface; }
-    PlayerBar:focus { background-tint: $foreground 0%; }
-    """
+    DEFAULT_CSS = "PlayerBar { height: 2; padding: 0 1; background: $surface; }"
 
     @dataclass
     class Seek(Message):
