@@ -186,11 +186,12 @@ def test_a_step_is_typed_corrected_and_added(wheel: Wheel, steering: Steering) -
     assert (wheel.prompt, wheel.notice) == ("", "added to the plan")
 
 
-@pytest.mark.parametrize("typed", ["\x02What?\x1b", "\x02\r", "\x02  \n"])
-def test_no_step_is_added_by_escape_or_without_words(typed: str, wheel: Wheel, steering: Steering) -> None:
+@pytest.mark.parametrize("typed", ["\x02What?\x1b", "\x02\r", "\x02  \n", "\x04\x1b"])
+def test_nothing_is_added_or_decided_by_escape_or_without_words(
+    typed: str, wheel: Wheel, steering: Steering
+) -> None:
     _type(wheel, typed)
-    assert steering.take_added() == []
-    assert wheel.prompt == ""
+    assert (steering.take_added(), steering.take_override(), wheel.prompt) == ([], None, "")
 
 
 @pytest.mark.parametrize(
@@ -205,11 +206,6 @@ def test_d_decides(key: str, action: str, wheel: Wheel, steering: Steering) -> N
     assert steering.take_override() == action
     assert not steering.finishing
     assert wheel.notice == f"the next decision is {action}"
-
-
-def test_a_decision_can_be_left_to_the_decider(wheel: Wheel, steering: Steering) -> None:
-    _type(wheel, "\x04\x1b")
-    assert (steering.take_override(), wheel.prompt) == (None, "")
 
 
 def test_what_is_typed_cannot_steer_the_terminal(wheel: Wheel) -> None:
