@@ -103,7 +103,6 @@ class IngestFold:
 
     @property
     def news(self) -> list[ing.FileDone]:
-        """The changes in the library."""
         return [file for file in self.done if file.outcome != "unchanged"]
 
     @property
@@ -135,7 +134,6 @@ class IngestFold:
 
     @property
     def folder_notes(self) -> list[str]:
-        """A sentence for each followed folder that is missing or empty."""
         return [
             f"{folder.path} is {'empty' if folder.is_there else 'missing'}. "
             f"Its documents stay in the library: {folder.documents:,}."
@@ -162,7 +160,6 @@ def _with_time_left(progress: ing.FileProgress) -> str:
 
 
 def is_low(coverage: float) -> bool:
-    """Whether too little of a document's text is in passages."""
     return coverage < _LOW_COVERAGE
 
 

@@ -127,7 +127,6 @@ def find_words(text: str, words: str) -> list[tuple[int, int]]:
 
 
 def compact(text: str) -> str:
-    """``text`` in lower case without white space and bars, for searching."""
     return "".join(text.split()).replace("|", "").lower()
 
 

@@ -228,7 +228,6 @@ def doubts(claims: Sequence[Claim]) -> list[str]:
 
 
 def uncited(fold: RunFold) -> list[Evidence]:
-    """The evidence that the answer does not cite."""
     cited = {item["number"] for item in fold.answered.sources} if fold.answered else set()
     return [item for item in fold.evidence if item["number"] not in cited]
 
@@ -260,7 +259,6 @@ def places(items: Sequence[Evidence]) -> list[str]:
 
 
 def _origin(item: Evidence) -> list[str]:
-    """Collection, document and date of a passage."""
     return [one_line(part) for part in (item["collection"], item["document"], item["date"]) if part]
 
 
@@ -390,7 +388,6 @@ def search(searches: Sequence[ev.Searched], question: str) -> Block:
 
 
 def _correction(event: ev.Corrected) -> Block:
-    """The correction, with the web pages that were read for it."""
     pages = []
     for page in event.pages:
         fields = [str(page.get("title") or ""), str(page.get("url") or ""), str(page.get("date") or "")]

@@ -133,5 +133,4 @@ def forget(store: Store, run: Run) -> None:
 
 
 def session_title(session: Session) -> str:
-    """A session's id, with its name if it has one."""
     return f"{session.id} “{clean(session.name)}”" if session.name else session.id
