@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
 from models.fetch import DiskFull
@@ -22,7 +22,7 @@ from models.servers.ollama import ModelFacts, OllamaServer
 from models.servers.openai import OpenAiServer
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp, Picture
 from tests.tui.pulling import Pulling
-from tests.tui.seen import toasts
+from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
@@ -84,7 +84,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Machine:
 
 
 def _shown(app: App[Any], part: str = "message") -> str:
-    return str(app.screen.query_one(f"#{part}", Static).render())
+    return text_of(app.screen, f"#{part}")
 
 
 def _line(app: App[Any], name: str) -> str:
@@ -158,7 +158,7 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
         for answer in ("n", "y"):
             await pilot.press("enter")
             await comes(pilot, ConfirmScreen)
-            assert "http://box:8080/v1" in str(app.screen.query_one("#detail", Static).render())
+            assert "http://box:8080/v1" in _shown(app, "detail")
             assert load().model == QWEN_CODER_1_5B.name
             await pilot.press(answer)
             await until(pilot, lambda: not isinstance(app.screen, ConfirmScreen))

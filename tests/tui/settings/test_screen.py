@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from textual.widgets._footer import FooterKey
 
 from tests.tui.conftest import MakeApp, Picture
-from tests.tui.seen import toasts
+from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
@@ -38,10 +38,6 @@ def _ids(app: App[Any]) -> list[str]:
     return [str(option.id) for option in _rows(app).options if option.id]
 
 
-def _shown(app: App[Any], part: str) -> str:
-    return str(app.screen.query_one(f"#{part}", Static).render())
-
-
 def _choices(app: App[Any]) -> list[str]:
     return [str(option.prompt) for option in app.screen.query_one("#choice", OptionList).options]
 
@@ -51,7 +47,7 @@ async def _at(app: App[Any], pilot: Pilot[Any], key: str) -> None:
     await pilot.press("f8")
     await until(pilot, lambda: key in _ids(app))
     _rows(app).highlighted = _rows(app).get_option_index(key)
-    await until(pilot, lambda: f" {key}, " in _shown(app, "name"))
+    await until(pilot, lambda: f" {key}, " in text_of(app.screen, "#name"))
 
 
 async def _set_text(app: App[Any], pilot: Pilot[Any], text: str) -> None:
@@ -72,12 +68,12 @@ async def test_every_setting_is_there_with_its_description_and_origin(
         assert sorted(_ids(app)) == sorted(keys())
         lines = "\n".join(str(option.prompt) for option in _rows(app).options)
         assert [key for key in keys() if {"_", "."} & set(key) and key in lines] == []
-        assert _shown(app, "name") == "Steps  budget.steps, from the settings file"
-        assert _shown(app, "description") == keys()["budget.steps"]
+        assert text_of(app.screen, "#name") == "Steps  budget.steps, from the settings file"
+        assert text_of(app.screen, "#description") == keys()["budget.steps"]
         line = str(_rows(app).get_option("budget.steps").prompt)
         assert line.split() == ["▸", "•", "Steps", "9", "file"]
         await _at(app, pilot, "threads")
-        assert "DEEPTHINK_THREADS in the environment wins" in _shown(app, "message")
+        assert "DEEPTHINK_THREADS in the environment wins" in text_of(app.screen, "#message")
         await pilot.press("enter", "u")  # neither is possible
         await pilot.pause()
         assert _rows(app).has_focus
@@ -88,11 +84,11 @@ async def test_a_line_is_checked_and_written_with_enter(prepared: list[str], app
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
         await pilot.press("enter", "end", "x", "enter")
-        await until(pilot, lambda: "it has to be a whole number" in _shown(app, "message"))
+        await until(pilot, lambda: "it has to be a whole number" in text_of(app.screen, "#message"))
         assert app.screen.query_one("#text", Input).has_focus
         assert not config_file().exists()
         await pilot.press("home", "shift+end", "4", "2")
-        await until(pilot, lambda: not _shown(app, "message"))
+        await until(pilot, lambda: not text_of(app.screen, "#message"))
         await pilot.press("enter")
         await until(pilot, lambda: _rows(app).has_focus)
         assert load().budget.steps == 42
@@ -113,7 +109,7 @@ async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
         assert _choices(app) == ["● true", "○ false"]
         await pilot.press("u")
         await until(pilot, lambda: not load().web)
-        await until(pilot, lambda: _shown(app, "name") == "Search the web  web, the default")
+        await until(pilot, lambda: text_of(app.screen, "#name") == "Search the web  web, the default")
         assert _choices(app) == ["○ true", "● false"]
         assert "web" not in config_file().read_text()
 
@@ -138,7 +134,7 @@ async def test_look_keys_and_model_change_at_once(prepared: list[str], app: Deep
         await _at(app, pilot, "app.keys")
         await _set_text(app, pilot, "nope=f12")
         refused = "app.keys: there is no action “nope”; the help (F1) lists them."
-        await until(pilot, lambda: _shown(app, "message") == f"✗ {refused}")
+        await until(pilot, lambda: text_of(app.screen, "#message") == f"✗ {refused}")
         app.screen.query_one("#text", Input).value = "settings.search=f11"
         await pilot.press("enter")
         await until(pilot, lambda: load().app.keys == "settings.search=f11")
@@ -154,7 +150,7 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await _at(app, pilot, "model")
         await pilot.press("slash", *"searxng")
         await until(pilot, lambda: _ids(app) == ["web_search"])
-        assert _shown(app, "name").startswith("Search engine")
+        assert text_of(app.screen, "#name").startswith("Search engine")
         await pilot.press("enter")
         assert _rows(app).has_focus
         for words in ("app.theme", "colours"):
@@ -173,8 +169,8 @@ async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, pr
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f8")
-        await until(pilot, lambda: "context_tokens" in _shown(app, "trouble"))
-        trouble = _shown(app, "trouble")
+        await until(pilot, lambda: "context_tokens" in text_of(app.screen, "#trouble"))
+        trouble = text_of(app.screen, "#trouble")
         assert "it has to be at least 1024" in trouble
         assert "Correct it there.\n  r reads the file again." in trouble
         assert "deepthink config" not in trouble
@@ -188,7 +184,7 @@ async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, pr
         assert app.theme == "light"
         config_file().write_text("not toml")
         await pilot.press("f9", "f8")
-        await until(pilot, lambda: "is not valid TOML" in _shown(app, "trouble"))
+        await until(pilot, lambda: "is not valid TOML" in text_of(app.screen, "#trouble"))
         assert len(_ids(app)) == len(keys())
         config_file().unlink()
         await pilot.press("f9", "f8")
@@ -205,7 +201,7 @@ def test_settings_in_pictures(state: str, picture: Picture, monkeypatch: pytest.
         await _at(app, pilot, "budget.steps" if state == "wrong" else "web")
         if state == "wrong":
             await pilot.press("enter", "x", "enter")
-            await until(pilot, lambda: _shown(app, "message"))
+            await until(pilot, lambda: text_of(app.screen, "#message"))
             app.screen.query_one("#text", Input).cursor_blink = False
 
     put("budget.steps", "12")
