@@ -165,11 +165,10 @@ def load_trees(*stores: Store) -> Read:
     trees: dict[tuple[str, str], Tree] = {}
     other_versions = unmeasured = duplicates = 0
     for store in stores:
-        with store.connect() as db:
-            rows = db.execute(_DECISIONS, [OLDEST_VERSION]).fetchall()
-            [(others,)] = db.execute(
-                "SELECT count(*) FROM decisions WHERE NOT shadow AND state_version < ?", [OLDEST_VERSION]
-            ).fetchall()
+        with store.connect():
+            rows = store.rows(_DECISIONS, [OLDEST_VERSION])
+            older = "SELECT count(*) FROM decisions WHERE NOT shadow AND state_version < ?"
+            [(others,)] = store.rows(older, [OLDEST_VERSION])
         other_versions += others
         for run, group in groupby(rows, itemgetter(0)):
             run_rows = list(group)

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from traces.errors import DeepthinkError
-from traces.store import Queries, Store, columns, insert, now, select
+from traces.store import Queries, Store, columns, insert, now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -238,31 +238,29 @@ class Traces(Queries):
 
 def count_decisions(store: Store) -> Counts:
     """Count everything, in a single connection."""
-    with store.connect() as db:
+
+    def count_by(column: str, source: str) -> dict[Any, int]:
+        return dict(store.rows(f"SELECT {column}, count(*) FROM {source} GROUP BY 1 ORDER BY 2 DESC, 1"))
+
+    with store.connect():
         table = "decisions WHERE NOT shadow"
-        [(runs,)] = db.execute(f"SELECT count(DISTINCT run_id) FROM {table}").fetchall()
-        [(shadows,)] = db.execute("SELECT count(*) FROM decisions WHERE shadow").fetchall()
-        [(mean,)] = db.execute(f"SELECT avg(quality) FROM ({_FINISHES})").fetchall()
-        agreement = {pair: Agreement(*counts) for pair, *counts in db.execute(_AGREEMENT).fetchall()}
+        [(runs,)] = store.rows(f"SELECT count(DISTINCT run_id) FROM {table}")
+        [(shadows,)] = store.rows("SELECT count(*) FROM decisions WHERE shadow")
+        [(mean,)] = store.rows(f"SELECT avg(quality) FROM ({_FINISHES})")
         return Counts(
             runs=runs,
-            sources=_count_by(db, "source", table),
-            actions=_count_by(db, "action", table),
-            versions=_count_by(db, "state_version", table),
-            origins=_count_by(db, "origin", "labels"),
-            ratings=_count_by(db, "rating", "ratings"),
-            agreement=agreement,
+            sources=count_by("source", table),
+            actions=count_by("action", table),
+            versions=count_by("state_version", table),
+            origins=count_by("origin", "labels"),
+            ratings=count_by("rating", "ratings"),
+            agreement={pair: Agreement(*counts) for pair, *counts in store.rows(_AGREEMENT)},
             shadows=shadows,
-            qualities=_count_by(db, "source", f"({_FINISHES})"),
+            qualities=count_by("source", f"({_FINISHES})"),
             mean_quality=mean,
-            transitions=_count_by(db, "action", "transitions"),
-            datasets=select(db, Dataset, _DATASETS),
+            transitions=count_by("action", "transitions"),
+            datasets=store.records(Dataset, _DATASETS),
         )
-
-
-def _count_by(db: DuckDBPyConnection, column: str, source: str) -> dict[Any, int]:
-    rows = db.execute(f"SELECT {column}, count(*) FROM {source} GROUP BY 1 ORDER BY 2 DESC, 1").fetchall()
-    return dict(rows)
 
 
 # A state with a label or an outcome in which finishing was not possible does not count.

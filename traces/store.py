@@ -163,9 +163,12 @@ class Store:
             return db.execute(query, list(values)).fetchall()
 
     def records(self, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
-        """As `traces.store.select`; raises what `connect` raises."""
-        with self.connect() as db:
-            return select(db, kind, source, values)
+        """Records of ``source``, a query from FROM on, which has a column for each field of ``kind``."""
+        types = {field.name: str(field.type).partition("[")[0] for field in dataclasses.fields(kind)}
+        return [
+            kind(**{name: _decode(cell, types[name]) for name, cell in zip(types, row, strict=True)})
+            for row in self.rows(f"SELECT {', '.join(types)} {source}", values)
+        ]
 
     def _open(self) -> DuckDBPyConnection:
         import duckdb
@@ -403,16 +406,6 @@ def insert(
 def columns(record: DataclassInstance) -> dict[str, Any]:
     """The fields of a record by name; nested values stay as they are."""
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-
-
-def select(db: DuckDBPyConnection, kind: type[T], source: str, values: Sequence[Any] = ()) -> list[T]:
-    """Records of ``source``, a query from FROM on, which has a column for each field of ``kind``."""
-    types = {field.name: str(field.type).partition("[")[0] for field in dataclasses.fields(kind)}
-    rows = db.execute(f"SELECT {', '.join(types)} {source}", list(values)).fetchall()
-    return [
-        kind(**{name: _decode(cell, types[name]) for name, cell in zip(types, row, strict=True)})
-        for row in rows
-    ]
 
 
 def _decode(cell: Any, type_name: str) -> Any:
