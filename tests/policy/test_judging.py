@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,7 +176,7 @@ def test_the_curve_travels_with_the_policy(tmp_path: Path) -> None:
     assert calibrated(inner, tmp_path / "elsewhere") is inner
 
 
-def tree(name: str, now: float, later: float) -> Tree:
+def tree(name: str, now: float, later: float | None) -> Tree:
     """Finishing now is worth ``now``, after one more step ``later``."""
     root = Node("", Seen(name, {}, BOTH), now)
     return Tree(name, "toy", {"": root, "C": Node("C", Seen(name, {}, ("FINISH",)), later)})
@@ -382,13 +382,6 @@ def test_the_verdict_has_the_rule_and_goes_into_the_folder_and_comes_back(tmp_pa
 # --- measured on trees ----------------------------------------------------------------------------
 
 
-def _tree(number: int, qualities: Mapping[str, float]) -> Tree:
-    """A plan of two steps: finishing after the first is worth ``""``, after the second ``"C"``."""
-    valid: dict[str, tuple[Action, ...]] = {"": ("CONTINUE", "FINISH"), "C": ("FINISH",)}
-    nodes = {path: Node(path, Seen(path, {}, valid[path]), quality) for path, quality in qualities.items()}
-    return Tree(f"q{number}", "toy", nodes)
-
-
 def _walked(trees: list[Tree], scorer: Preferring, rule: Rule) -> Outcomes:
     return follow(trees, score(trees, scorer).decide(rule))
 
@@ -399,7 +392,7 @@ def _frozen(trees: list[Tree], scorer: Preferring) -> Frozen:
 
 
 def test_finishing_early_gains_the_step_it_saves() -> None:
-    trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
+    trees = [tree(f"q{i}", 1.0, 1.0) for i in range(120)]
     measured = measure(_frozen(trees, Preferring("FINISH", 0.2)), trees, 0.05, None, "data")
     assert (measured.questions, measured.known, measured.over_active) == (120, 120, None)
     assert measured.gain.estimate == pytest.approx(0.05)
@@ -409,7 +402,7 @@ def test_finishing_early_gains_the_step_it_saves() -> None:
 
 
 def test_questions_that_nobody_tried_count_against_it() -> None:
-    trees = [_tree(i, {"": 1.0} if i % 2 else {"": 1.0, "C": 1.0}) for i in range(240)]
+    trees = [tree(f"q{i}", 1.0, None if i % 2 else 1.0) for i in range(240)]
     measured = measure(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, None, "data")
     assert (measured.questions, measured.known) == (240, 120)
     assert "only 120 of 240" in judge(measured).reason
@@ -418,7 +411,7 @@ def test_questions_that_nobody_tried_count_against_it() -> None:
 def test_the_active_policy_is_walked_over_the_same_questions(tmp_path: Path) -> None:
     early = Preferring("FINISH", 0.2)
     active = policy(tmp_path, save=early.save)
-    trees = [_tree(i, {"": 1.0, "C": 1.0}) for i in range(120)]
+    trees = [tree(f"q{i}", 1.0, 1.0) for i in range(120)]
     gate = judge(measure(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, active, "other data"))
     assert gate.measures[f"utility over the active policy {NAME}"] == [-0.05, -0.05, -0.05]
     assert f"over the active policy {NAME}" in gate.reason

@@ -52,11 +52,8 @@ def own(filled: Path) -> Store:
 
 
 def _content(store: Store) -> tuple[object, ...]:
-    with store.connect() as db:
-        return tuple(
-            db.execute(f"FROM {table} ORDER BY ALL").fetchall()
-            for table in ("documents", "chunks", "vectors", "runs", "collections")
-        )
+    tables = ("documents", "chunks", "vectors", "runs", "collections")
+    return tuple(store.rows(f"FROM {table} ORDER BY ALL") for table in tables)
 
 
 def test_a_backup_brings_everything_back_and_keeps_what_was_there(own: Store, tmp_path: Path) -> None:
@@ -137,8 +134,7 @@ def test_a_library_whose_vectors_are_damaged_keeps_the_rest(own: Store) -> None:
     assert (after[0], after[1], after[3], after[4]) == (before[0], before[1], before[3], before[4])
     assert len(Library(rebuilt).unembedded(HashEmbedder().name, 100)) == 5
     # New passages get ids that no run has cited.
-    with rebuilt.connect() as db:
-        assert db.execute("SELECT nextval('chunk_ids') > max(id) FROM chunks").fetchall() == [(True,)]
+    assert rebuilt.rows("SELECT nextval('chunk_ids') > max(id) FROM chunks") == [(True,)]
 
 
 def test_a_file_of_which_nothing_can_be_read_is_set_aside_and_begun_anew(own: Store) -> None:

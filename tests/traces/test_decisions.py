@@ -15,7 +15,7 @@ from tests.traces.test_runs import NEW, decision, measure
 from traces.collected import Collected, Gold, write_gold
 from traces.decisions import DecisionRow, Label, Labels, Outcome, count_decisions
 from traces.runs import Ratings, RunEnd, Runs, Sessions, StoredEvent
-from traces.store import Store, StoreError, now, select
+from traces.store import Store, StoreError, now
 
 ALL = ("CONTINUE", "REVISE", "FINISH")
 
@@ -249,8 +249,7 @@ def run_id(store: Store) -> str:
 
 
 def _measured(store: Store, run_id: str) -> list[Outcome]:
-    with store.connect() as db:
-        return select(db, Outcome, "FROM outcomes WHERE run_id = ? ORDER BY path, source", [run_id])
+    return store.records(Outcome, "FROM outcomes WHERE run_id = ? ORDER BY path, source", [run_id])
 
 
 def test_a_decision_is_stored_with_its_label_or_not_at_all(store: Store, run_id: str) -> None:

@@ -100,11 +100,8 @@ def changed(file: Path, to: Path, change: str) -> Path:
 
 def everything(store: Store) -> dict[str, list[Any]]:
     """All that a store holds of runs."""
-    with store.connect() as db:
-        return {
-            name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall()
-            for name in ("runs", "decisions", "labels", "ratings", "outcomes", "gold", "events")
-        }
+    tables = ("runs", "decisions", "labels", "ratings", "outcomes", "gold", "events")
+    return {name: store.rows(f"FROM {name} ORDER BY ALL") for name in tables}
 
 
 def test_an_export_comes_in_elsewhere_whole_and_once(full: Store, other: Store, tmp_path: Path) -> None:

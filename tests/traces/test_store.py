@@ -70,8 +70,7 @@ def test_another_process_is_waited_for(store: Store) -> None:
     timer = threading.Timer(0.3, _release, [holder])
     timer.start()
     try:
-        with store.connect() as db:  # would raise at once without the wait
-            assert db.execute("SELECT 1").fetchone() == (1,)
+        assert store.rows("SELECT 1") == [(1,)]  # would raise at once without the wait
     finally:
         timer.join()
 
@@ -105,15 +104,14 @@ def test_threads_that_open_at_once_can_all_take_arrow_tables(store: Store) -> No
 
 
 def test_a_newer_schema_is_refused(store: Store) -> None:
-    with store.connect() as db:
-        db.execute("INSERT INTO schema_version VALUES (99)")
+    store.rows("INSERT INTO schema_version VALUES (99)")
     with pytest.raises(StoreTooNew), Store(store.path).connect():
         pass
 
 
 def test_a_text_of_odd_bytes_is_no_reason_to_part_with_the_file(store: Store) -> None:
-    with pytest.raises(NotText) as caught, store.connect() as db:
-        db.execute("SELECT ?", ["\udcff"])
+    with pytest.raises(NotText) as caught:
+        store.rows("SELECT ?", ["\udcff"])
     assert "UTF-8" in caught.value.message
     assert caught.value.kind == "usage"
 
@@ -174,21 +172,18 @@ def test_threads_may_change_the_same_row(store: Store) -> None:
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(touch, range(4)))
-    with store.connect() as db:
-        assert db.execute("SELECT generation FROM collections").fetchone() == (40,)
+    assert store.rows("SELECT generation FROM collections") == [(40,)]
 
 
 def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    with Store(tmp_path / "new.duckdb").connect() as db:
-        [(newest,)] = db.execute("SELECT max(version) FROM schema_version").fetchall()
+    [(newest,)] = Store(tmp_path / "new.duckdb").rows("SELECT max(version) FROM schema_version")
     with old_store(path, newest - 1) as db:
         db.execute(OLD_RUN, ["r", "answered", "2026-05-03"])
         db.execute("INSERT INTO unreadable VALUES ('c', '/a.pdf', 1, 2, 3, '')")
     for store in (Store(path), Store(before_migration(path, newest - 1))):  # the copy can be opened as well
-        with store.connect() as db:
-            assert db.execute("SELECT id FROM runs").fetchall() == [("r",)]
-            assert db.execute("SELECT max(version) FROM schema_version").fetchall() == [(newest,)]
+        assert store.rows("SELECT id FROM runs") == [("r",)]
+        assert store.rows("SELECT max(version) FROM schema_version") == [(newest,)]
         assert Folders(store).unreadable("c") == {"/a.pdf": Unreadable(1, 2, 3, "")}
 
 
@@ -219,9 +214,8 @@ def test_a_copy_has_all_rows_and_nothing_that_was_deleted(store: Store, tmp_path
     with store.connect() as db:
         copy_database(db, target)
     assert b"cinnabar" not in target.read_bytes()
-    with Store(target).connect() as db:
-        assert db.execute("SELECT name FROM collections").fetchall() == [("kept",)]
-        assert db.execute("SELECT nextval('chunk_ids')").fetchall() == [(2,)]
+    assert Store(target).rows("SELECT name FROM collections") == [("kept",)]
+    assert Store(target).rows("SELECT nextval('chunk_ids')") == [(2,)]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -248,8 +242,7 @@ def test_two_that_make_a_store_at_once_share_one(tmp_path: Path, monkeypatch: py
         link(fresh, place)
 
     monkeypatch.setattr("traces.store.os.link", slower)
-    with Store(path).connect() as db:
-        assert db.execute("SELECT name FROM collections").fetchall() == [("c",)]
+    assert Store(path).rows("SELECT name FROM collections") == [("c",)]
 
 
 def test_a_damaged_file_is_set_aside_under_a_name_of_its_own(tmp_path: Path) -> None:

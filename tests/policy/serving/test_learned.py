@@ -104,6 +104,13 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
             "the one sub-question is answered, the last search brought two new passages; 84% sure that the "
             "evidence is complete",
         ),
+        (
+            {"open_questions": [], "findings": [LOST], "missing": ["What halted #1?"], "fresh": 0},
+            "REVISE",
+            "the one sub-question is unanswered, found no answer to “What halted #1?”, the last search "
+            "brought nothing new; 84% sure that the evidence is complete, so it plans another search "
+            "before it answers",
+        ),
     ],
 )
 def test_the_reason_is_in_plain_words(changes: dict[str, Any], action: Action, said: str) -> None:

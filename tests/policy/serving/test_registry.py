@@ -176,23 +176,16 @@ def test_only_ones_own_and_only_what_is_not_active_is_removed(registry: Registry
     assert not (root / B).exists()
 
 
-def test_another_process_that_chooses_is_waited_for_not_overrun(
+def test_another_process_is_not_overrun_and_a_full_disk_leaves_the_record(
     registry: Registry, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registries, "_PATIENCE", 0.05)
-    with FileLock(root / ".lock"), pytest.raises(CannotWritePolicy, match="Another process"):
-        registry.use(A)
-    assert _active(registry) == SHIPPED
-
-
-def test_a_full_disk_leaves_the_record_as_it_was(
-    registry: Registry, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    registry.use(A)
-
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 
+    registry.use(A)
+    monkeypatch.setattr(registries, "_PATIENCE", 0.05)
+    with FileLock(root / ".lock"), pytest.raises(CannotWritePolicy, match="Another process"):
+        registry.use(B)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(CannotWritePolicy, match="No space left"):
         registry.use(B)
