@@ -159,17 +159,16 @@ def improved(
     cost: float = COST,
     *,
     seed: int = 0,
-    rounds: int = ROUNDS,
     on_progress: Callable[[int, int], None] = lambda _fitted, _total: None,
 ) -> Examples:
     """Examples whose returns follow a learned continuation, not hindsight.
 
     The forest, being quick, is the policy that improves. On each question it is fitted without that
-    question, so that its continuation was not learned from the answer. It is learned anew in each of the
-    ``rounds``; ``on_progress`` gets the number of fitted forests and the total.
+    question, so that its continuation was not learned from the answer. It is learned anew `ROUNDS` times;
+    ``on_progress`` gets the number of fitted forests and the total.
     """
     continuation: dict[tuple[str, str], Action] = {}
-    for round_number in range(rounds):
+    for round_number in range(ROUNDS):
         decisions: dict[tuple[str, str], Action] = {}
         for part in range(FOLDS):
             inside = [tree for tree in trees if fold(tree.question, FOLDS) != part]
@@ -177,7 +176,7 @@ def improved(
             if inside and outside:
                 scorer = fit(examples(inside, cost, continuation), seed=seed)
                 decisions.update(_decisions(outside, scorer))
-            on_progress(round_number * FOLDS + part + 1, rounds * FOLDS)
+            on_progress(round_number * FOLDS + part + 1, ROUNDS * FOLDS)
         continuation = decisions
     return examples(trees, cost, continuation)
 

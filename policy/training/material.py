@@ -141,20 +141,14 @@ def _check_enough(read: Read, fewest_questions: int, fewest_decisions: int) -> N
 
 def _check_numbers(trees: Sequence[Tree]) -> None:
     for tree in trees:
-        question = tree.text or tree.question
         for node in tree.nodes.values():
-            problem = ""
             wrong = [name for name, value in node.seen.features.items() if not math.isfinite(value)]
             if wrong or not node.seen.features:
-                problem = (
-                    f"A decision of “{question}” has no number for {wrong[0] if wrong else 'anything'}."
+                raise CannotTrain(
+                    f"A decision of “{tree.text or tree.question}” has no number for "
+                    f"{wrong[0] if wrong else 'anything'}.",
+                    "These traces are damaged; collect or import them anew.",
                 )
-            elif node.quality is not None and not 0.0 <= node.quality <= 1.0:
-                problem = (
-                    f"Finishing “{question}” has the quality {node.quality}; it has to lie between 0 and 1."
-                )
-            if problem:
-                raise CannotTrain(problem, "These traces are damaged; collect or import them anew.")
 
 
 def _words(tree: Tree) -> str:

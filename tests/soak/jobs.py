@@ -15,7 +15,6 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from agent.documents.ingest import ingest
 from agent.run import Request, resumable, resume, run
 from policy import judging
 from policy.serving.registry import Registry
-from policy.training import course, forest
+from policy.training import forest
 from policy.training.course import TrainingRequest, train
 from tests.agent.killing import QUESTION, Oracle, Reader, warm_up
 from tests.scripted import HashEmbedder
@@ -50,7 +49,7 @@ def prepare() -> None:
     for name in _LATE:
         importlib.import_module(name)
     forest.TREES = TREES  # type: ignore[misc]
-    course.improved = partial(forest.improved, rounds=1)  # type: ignore[attr-defined]
+    forest.ROUNDS = 1  # type: ignore[misc]
     judging._TIMED = 3
 
 

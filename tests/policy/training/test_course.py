@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ def registry(tmp_path: Path) -> Registry:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few trees a forest, one improvement, few timed decisions: the course is what is tested."""
     monkeypatch.setattr(forest, "TREES", 5)
-    monkeypatch.setattr(course, "improved", partial(forest.improved, rounds=1))
+    monkeypatch.setattr(forest, "ROUNDS", 1)
     monkeypatch.setattr(judging, "_TIMED", 3)
 
 

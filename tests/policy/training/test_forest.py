@@ -111,6 +111,7 @@ def test_the_arrays_predict_what_the_fitted_trees_do(monkeypatch: pytest.MonkeyP
 
 def test_no_forest_decides_on_a_question_that_it_was_fitted_on(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = random_trees(0, 40)
+    monkeypatch.setattr(forest, "ROUNDS", 1)
     fitted_on: list[set[str]] = []
     asked: list[set[int]] = []
     fit, decisions = forest.fit, forest._decisions
@@ -126,7 +127,7 @@ def test_no_forest_decides_on_a_question_that_it_was_fitted_on(monkeypatch: pyte
 
     monkeypatch.setattr(forest, "fit", seen)
     monkeypatch.setattr(forest, "_decisions", decided)
-    finish = forest.improved(trees, COST, rounds=1).values[:, 2]
+    finish = forest.improved(trees, COST).values[:, 2]
     assert np.array_equal(finish, examples(trees, COST).values[:, 2], equal_nan=True), "whoever goes on"
     assert len(asked) == len(fitted_on) == forest.FOLDS
     assert set().union(*asked) == {fold(tree.question, forest.FOLDS) for tree in trees}

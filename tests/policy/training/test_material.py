@@ -20,11 +20,10 @@ from traces.exchange import export
 from traces.store import Store
 
 
-def tree(name: str, text: str = "", quality: float = 0.5, number: float = 1.0, states: int = 5) -> Tree:
-    paths = ["", "C", "CC", "CCC", "CCCC"][:states]
+def tree(name: str, text: str = "", number: float = 1.0) -> Tree:
     nodes = {
-        path: Node(path, Seen(path, {"held": number}, ("CONTINUE", "FINISH")), quality, "evidence")
-        for path in paths
+        path: Node(path, Seen(path, {"held": number}, ("CONTINUE", "FINISH")), 0.5, "evidence")
+        for path in ("", "C", "CC", "CCC", "CCCC")
     }
     return Tree(name, "toy", nodes, text)
 
@@ -63,7 +62,6 @@ GOOD = [tree(f"q{i}") for i in range(60)]
         (Read(GOOD[:12]), "of 12 questions to learn from; at least 28 questions and"),
         (Read([], other_versions=7), f"older than version {OLDEST_VERSION}"),
         (Read([*GOOD, tree("bad", "What?", number=float("nan"))]), "no number for held"),
-        (Read([*GOOD, tree("bad", "What?", quality=1.5)]), r"quality 1\.5"),
     ],
 )
 def test_too_few_decisions_other_versions_and_damaged_numbers_are_refused(read: Read, said: str) -> None:
