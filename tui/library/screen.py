@@ -214,8 +214,7 @@ class LibraryScreen(DeepScreen):
     def _read_dropped(self, event: events.Paste) -> None:
         collection, engine = self.query_one(Shelves).collection, self.deepthink.engine
         self._start(
-            lambda: intake(split_paths(event.text), engine.settings(), collection or None),
-            self.read,
+            lambda: intake(split_paths(event.text), engine.settings(), collection or None), self.read
         )
 
     def action_reread(self) -> None:

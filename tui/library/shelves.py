@@ -238,11 +238,7 @@ class Details(VerticalScroll, can_focus=False):
         self._show([text], [])
 
     def show_collection(
-        self,
-        collection: Collection,
-        documents: Sequence[Document],
-        unread: Sequence[str],
-        embedder: str,
+        self, collection: Collection, documents: Sequence[Document], unread: Sequence[str], embedder: str
     ) -> None:
         """Show a collection with what is said of its ``unread`` files; both lists may not be loaded yet."""
         title = Content(one_line(collection.name)).stylize("bold $primary")
@@ -336,7 +332,6 @@ At the top are the followed folders. The app reads changes in them while it is o
 `deepthink sync` reads them at any time. Below are the changes, newest first.
 """
     DEFAULT_CSS = """
-    ChangesScreen { align: center middle; }
     ChangesScreen #changes {
         width: 90%; max-width: 120; height: 85%; background: $surface; border: round $primary; padding: 0 1;
     }

@@ -447,14 +447,7 @@ def _source(item: Evidence, quote: str) -> Block:
     return Block(f"[{item['number']}]", place(item), (" · ".join(_origin(item)), *lines), "sources")
 
 
-_QUIET = (
-    ev.NodeStarted,
-    ev.NodeProgress,
-    ev.NodeFinished,
-    ev.ModelCalled,
-    ev.Heartbeat,
-    ev.NotebookGrew,
-)
+_QUIET = (ev.NodeStarted, ev.NodeProgress, ev.NodeFinished, ev.ModelCalled, ev.Heartbeat, ev.NotebookGrew)
 
 
 class Transcript:

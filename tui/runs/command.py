@@ -51,11 +51,7 @@ def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJso
 
 
 @app.command("list")
-def list_runs(
-    limit: Limit = 20,
-    unfinished: _Unfinished = False,
-    as_json: AsJson = False,
-) -> None:
+def list_runs(limit: Limit = 20, unfinished: _Unfinished = False, as_json: AsJson = False) -> None:
     """List the latest runs, newest first."""
     if unfinished:
         _list_unfinished(as_json=as_json)
@@ -168,10 +164,7 @@ def plan(
 
 
 @app.command("delete")
-def delete(
-    reference: RunId,
-    yes: Yes = False,
-) -> None:
+def delete(reference: RunId, yes: Yes = False) -> None:
     """Delete a run with all that is stored of it.
 
     Its decisions, labels and rating go too, and with the last run of a conversation the conversation. The
@@ -233,10 +226,7 @@ def sessions(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @sessions_app.command("list")
-def list_sessions(
-    limit: Limit = 20,
-    as_json: AsJson = False,
-) -> None:
+def list_sessions(limit: Limit = 20, as_json: AsJson = False) -> None:
     """List the sessions, the one used last first."""
     recent = Sessions(open_store()).recent(limit)
     nothing = 'No session is stored yet. Ask something: deepthink ask "…"'
@@ -291,10 +281,7 @@ def name(
 
 
 @sessions_app.command("delete")
-def delete_one_session(
-    reference: _SessionReference,
-    yes: Yes = False,
-) -> None:
+def delete_one_session(reference: _SessionReference, yes: Yes = False) -> None:
     """Delete a session with all its runs.
 
     The library keeps what was read, cached web pages included.
