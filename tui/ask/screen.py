@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tui.run.panel import RunPanel
 
 _RECENT = 5  # questions that are shown
+_NO_ANSWER = "This question has no answer."
 _EXAMPLES = 3  # questions that are suggested
 _WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 _READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
@@ -524,14 +525,16 @@ Every `[n]` of the answer opens its passage.
         turn = self._turn
         if turn is None or not turn.answer:
             goes_on = turn is None or (turn is self.exchange and self.live is not None)
-            self.notify("There is no answer yet." if goes_on else "This question has no answer.")
+            self.notify("There is no answer yet." if goes_on else _NO_ANSWER)
             return
         self.app.copy_to_clipboard(turn.with_sources if sources else turn.answer)
         self.notify("Copied with its sources." if sources else "Answer copied.")
 
     def action_retry(self) -> None:
         exchange = self.query_one(Conversation).latest
-        if exchange is not None and not self._blocked_by_run("ask again"):
+        if exchange is None:
+            self.notify("There is no question yet.")
+        elif not self._blocked_by_run("ask again"):
             self.put_question(self._question_text or exchange.question)
 
     @property
@@ -552,11 +555,15 @@ Every `[n]` of the answer opens its passage.
     def action_rate(self, rating: Rating) -> None:
         from tui.runs.actions import rate
 
-        if (fold := self._ended_fold()) is not None:
+        if (fold := self._ended_fold()) is None:
+            return
+        if fold.answer:
             new_rating = None if fold.rating == rating else rating
             fold.rating = new_rating or ""
             work = partial(rate, self.deepthink.engine.store, fold.run_id, new_rating)
             in_background(self, work, partial(self._confirm_rating, fold), group="rate")
+        else:
+            self.notify(_NO_ANSWER)
 
     def _confirm_rating(self, fold: RunFold, rating: Rating | None) -> None:
         for turn in self.query_one(Conversation).turns:

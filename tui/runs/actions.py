@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from agent import checkpoints, plans
 from agent import events as ev
+from traces.errors import DeepthinkError
 from traces.runs import (
     CorrectedPlans,
     Rating,
@@ -71,11 +72,20 @@ def delete_run(store: Store, run_id: str) -> None:
     checkpoints.discard(store, run_id)
 
 
+class NoAnswer(DeepthinkError, title="No answer", kind="usage"):
+    """Raised when a run without an answer is rated."""
+
+
 def rate(store: Store, run_id: str, rating: Rating | None, note: str = "") -> Rating | None:
-    """Rate a run, and return the rating; None removes it. Raises `UnknownRun`."""
+    """Rate a run, and return the rating; None removes it. Raises `UnknownRun`, `NoAnswer`."""
     if rating is None:
         Ratings(store).withdraw(run_id)
     else:
+        run = Runs(store).find(run_id)
+        if not run.answer and "imported_from" not in run.request:
+            raise NoAnswer(
+                f"Run {run_id} has no answer to rate.", f"`deepthink runs show {run_id}` shows what it has."
+            )
         Ratings(store).rate(run_id, rating, note)
     return rating
 

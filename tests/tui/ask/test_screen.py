@@ -283,6 +283,9 @@ async def test_a_turn_without_an_answer_has_none_to_copy(app: DeepthinkApp, chat
         await pilot.press("c")
         assert toasts(app)[-1] == "This question has no answer."
         assert not app.clipboard
+        app.clear_notifications()
+        await pilot.press("g")
+        assert toasts(app) == ["This question has no answer."]
         screen.query(Answer).first().focus()
         await pilot.press("c")
         assert app.clipboard.startswith(screen.query(Exchange).first().answer)
@@ -667,7 +670,11 @@ async def test_the_thinking_takes_the_answers_place_and_few_columns_lose_nothing
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         conversation = screen.query_one(Conversation)
-        await pilot.press("ctrl+l")  # there is nothing to show yet
+        await pilot.press("ctrl+e", "ctrl+l")  # there is nothing to show or edit yet
+        assert toasts(app) == [
+            "There is no question yet.",
+            "There is nothing to show yet: ask a question first.",
+        ]
         assert conversation.display
         await asked(pilot)
         await pilot.press("ctrl+l")

@@ -196,6 +196,12 @@ def test_the_last_run_is_the_newest_that_is_not_going_on(deepthink: Run) -> None
     assert "Who owns it?" in deepthink("runs", "show", "last").out, "it was cut off"
 
 
+def test_a_run_without_an_answer_is_not_rated(deepthink: Run) -> None:
+    run_id = stored.store_run(status="cancelled", answer="")
+    assert f"Run {run_id} has no answer to rate." in deepthink("runs", "rate", run_id, "good").refused()
+    assert deepthink("runs", "rate", run_id, "--drop").code == 0
+
+
 def test_no_command_takes_a_run_that_is_going_on_for_the_last(deepthink: Run) -> None:
     run_id = cut_off(events=[(0.5, parts.decided())])
     commands = ("runs show", "runs export", "traces show", "traces label last 1 finish", "forget run last")
