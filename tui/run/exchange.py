@@ -22,7 +22,7 @@ from agent import events as ev
 from agent.state import Claim, Evidence
 from traces.records import WEB_COLLECTION
 from tui.app.keys import bindings
-from tui.app.lists import Drawn, Offers, hanging
+from tui.app.lists import Drawn, DrawnText, Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
@@ -352,7 +352,7 @@ resumed.
         yield Static(Content(f"? {one_line(event.question)}").stylize("bold"), classes="asks")
         doubtful = doubts(event.claims)
         for line in doubtful[:_MAX_DOUBTS]:
-            yield Static(Content(f"  ✗ {line}"))
+            yield DrawnText(Drawn(partial(hanging, "  ✗ ", line)))
         if len(doubtful) > _MAX_DOUBTS:
             yield Static(Content(f"  … and {len(doubtful) - _MAX_DOUBTS} more"))
         if event.options:
