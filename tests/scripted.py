@@ -264,7 +264,7 @@ class WordReader:
     """Scores a passage by the share of the question's words it holds.
 
     ``marks`` are words to mark wherever a passage holds them, with their probability, by question.
-    ``reads`` is said of every passage instead, ``supports`` of every claim, and ``judges`` of every answer.
+    ``reads`` is the probability of every passage, ``supports`` of every claim, and ``judges`` of every answer.
     """
 
     name = "words"
@@ -282,14 +282,13 @@ class WordReader:
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """One reading per passage."""
-        if self._reads is not None:
-            return [Reading(self._reads, ()) for _ in passages]
         words, probability = self._marks.get(question, ("", 0.0))
         readings: list[Reading] = []
         for passage in passages:
             at = passage.find(words) if words else -1
             spans = (Span(at, at + len(words), probability),) if at >= 0 else ()
-            readings.append(Reading(max(_held(question, passage), probability if spans else _LEAST), spans))
+            likely = max(_held(question, passage), probability if spans else _LEAST)
+            readings.append(Reading(likely if self._reads is None else self._reads, spans))
         return readings
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:

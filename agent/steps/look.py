@@ -65,11 +65,12 @@ def _best(passages: list[Candidate]) -> float:
 
 
 def _show(passages: list[Candidate], deps: Deps) -> bool:
-    """Show the most probable answer in the passages; False if it is not likely."""
-    best = likeliest((place, p["score"], p.get("spans", [])) for place, p in enumerate(passages))
+    """Show the most probable answer in the likely passages; False if it is not likely."""
+    likely = [p for p in passages if p["score"] >= LIKELY]
+    best = likeliest((place, p["score"], p.get("spans", [])) for place, p in enumerate(likely))
     if best is None or best[1]["probability"] < LIKELY:
         return False
-    passage, span = passages[best[0]], best[1]
+    passage, span = likely[best[0]], best[1]
     deps.session.emit(
         FirstLook(
             answer=span["text"],

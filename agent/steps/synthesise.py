@@ -418,8 +418,9 @@ def _read(
 
 
 def _proposal(state: RunState, length: Length = "normal") -> str:
-    """What the reader proposes in the evidence, if it is likely; else ""."""
-    best = best_span(state, proposed(state)[1]) if readable(state["question"]) else None
+    """What the reader proposes in passages that are likely to answer, if it is likely; else ""."""
+    proposals = [proposal for proposal in proposed(state)[1] if proposal[1] >= LIKELY]
+    best = best_span(state, proposals) if readable(state["question"]) else None
     if best is None or best[1]["probability"] < LIKELY:
         return ""
     note = as_note(state, state["question"], of_span(*best))

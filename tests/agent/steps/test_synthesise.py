@@ -214,6 +214,10 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
     assert draft("single", WordReader()) == said
     assert draft("single", _DOUBTING) == _MARKED_WORDS
     assert draft("deep", _DOUBTING) == said
+    # A passage about something else has a sure span, too.
+    unlikely = [candidate(2, _HELD[1]["text"], spans=_MARKED[0]["spans"], score=0.4)]
+    update = _draft(make([said], reader=_DOUBTING), route="single", candidates=unlikely, notes=[_LOST])
+    assert update["draft"] == said
     # Nor is the model asked where the user has the answer rewritten.
     update = _draft(make(), approval="rewrite", candidates=_MARKED, notes=[_LOST])
     assert update["draft"] == _MARKED_WORDS

@@ -103,6 +103,13 @@ def test_a_short_answer_is_supported_where_the_reader_takes_the_words_for_it(
     assert claim["verdict"] == verdict
 
 
+def test_a_short_answer_from_an_unlikely_passage_is_not_supported(idle_session: Session) -> None:
+    reader = WordReader({_HOW_LONG: ("seven weeks", 0.9)}, reads=0.4, supports=_NEITHER, judges=_YES)
+    claims = [_claim("7 weeks", _FIRE["number"])]
+    (claim,) = verify_by_reader(reader, idle_session, [_HOW_LONG], claims, [_FIRE])
+    assert claim["verdict"] == "not"
+
+
 def _verified(
     session: Session,
     claims: list[Claim],
