@@ -264,7 +264,7 @@ class WordReader:
     """Scores a passage by the share of the question's words it holds.
 
     ``marks`` are words to mark wherever a passage holds them, with their probability, by question.
-    ``reads`` is the probability of every passage, ``supports`` of every claim, and ``judges`` of every answer.
+    ``reads`` is said of every passage instead, ``supports`` of every claim, and ``judges`` of every answer.
     """
 
     name = "words"

@@ -155,7 +155,9 @@ def _accept_marked(reader: Reader, claim: Claim, cited: Sequence[Evidence], ques
     for item, passage, reading in zip(cited, passages, reader.read(question, passages), strict=True):
         for span in reading.spans:
             answer = passage[span.start : span.end]
-            if min(span.probability, reading.probability) >= LIKELY and _says_only(claim["text"], answer, question):
+            if min(span.probability, reading.probability) >= LIKELY and _says_only(
+                claim["text"], answer, question
+            ):
                 return Claim(
                     text=claim["text"],
                     cites=[item["number"]],

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
@@ -25,7 +26,7 @@ _FRONT_MATTER = re.compile(
     rf"\A---[ \t]*\n((?:\#.*\n)*{_KEY}(?:{_KEY}|(?:[ \t\#\]}}].*|-(?:[ \t].*)?)?\n)*?)"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
-_FIELD = re.compile(r"^(title|date|author)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE | re.MULTILINE)
+_FIELD = re.compile(r"^(title|date|author)\s*:\s*(.*?)\s*$", re.IGNORECASE | re.MULTILINE)
 _FENCE = "`" * 12
 
 
@@ -34,7 +35,9 @@ def read_markdown(_path: Path, data: bytes) -> ParsedDocument:
     text = decode(data).removeprefix("\ufeff")
     front_matter = _FRONT_MATTER.match(text)
     fields = (
-        {name.lower(): value for name, value in _FIELD.findall(front_matter[1])} if front_matter else {}
+        {name.lower(): _unquoted(value) for name, value in _FIELD.findall(front_matter[1])}
+        if front_matter
+        else {}
     )
     body = text[front_matter.end() :] if front_matter else text
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -46,6 +49,16 @@ def read_markdown(_path: Path, data: bytes) -> ParsedDocument:
         date=full_date(fields.get("date", "")[:10]),
         author=fields.get("author", ""),
     )
+
+
+def _unquoted(value: str) -> str:
+    """A field's value, read as YAML reads it if it is quoted; others are often no YAML ("title: a: b")."""
+    if value[:1] not in {'"', "'"}:
+        return value
+    try:
+        return str(yaml.safe_load(value))
+    except yaml.YAMLError:
+        return value
 
 
 def _blocks(parent: SyntaxTreeNode, markers: list[str]) -> Iterator[Block]:

@@ -58,7 +58,9 @@ def test_a_likely_answer_is_shown_before_the_other_passages_are_read(
     "changes",
     [
         {"reader": WordReader({QUESTION: ("Tolvang Ceramics", 0.4)})},  # not likely
-        {"reader": WordReader({QUESTION: ("Tolvang Ceramics", 0.9)}, reads=0.4)},  # likely in passages that are not
+        {
+            "reader": WordReader({QUESTION: ("Tolvang Ceramics", 0.9)}, reads=0.4)
+        },  # likely in passages that are not
         {"profile_name": "seed"},
         {"search_limit": 0},
     ],

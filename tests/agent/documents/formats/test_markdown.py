@@ -98,6 +98,19 @@ def test_front_matter_is_no_text(matter: str, end: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ('"The \\"new\\" rules \\u2013 draft"', 'The "new" rules – draft'),
+        ("'The landlord''s rules'", "The landlord's rules"),
+        ("Rules: the new ones", "Rules: the new ones"),
+        ('"Rules" of the house', '"Rules" of the house'),
+    ],
+)
+def test_a_quoted_title_is_read_without_its_quotes_and_escapes(written: str, title: str) -> None:
+    assert parse("a.md", f"---\ntitle: {written}\n---\nText.\n").title == title
+
+
+@pytest.mark.parametrize(
     "opening",
     [
         "\nFirst part.\n\n",
