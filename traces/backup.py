@@ -258,6 +258,7 @@ class Seen:
 def runs_that_saw(store: Store, document: Document, resumable: Collection[str]) -> Seen:
     """The runs that used or found passages of a document; ``resumable`` ones keep more than events."""
     by_id, *by_name, title = _marks(document)
+    named = json.dumps(document.title)[1:-1] or by_id  # in the list of what a collection holds
     with store.connect() as db:
         rows = db.execute(
             """
@@ -266,8 +267,10 @@ def runs_that_saw(store: Store, document: Document, resumable: Collection[str]) 
             UNION
             SELECT run_id FROM decisions JOIN runs ON runs.id = run_id
             WHERE status = ? AND contains(state, ?)
+            UNION
+            SELECT run_id FROM events WHERE list_contains(?, run_id) AND contains(payload, ?)
             """,
-            [by_id, *by_name, COLLECTED, title],
+            [by_id, *by_name, COLLECTED, title, list(resumable), named],
         ).fetchall()
         seen = [run_id for (run_id,) in rows]
         repeating = [run for run in seen if run in resumable or _may_repeat(db, run, document)]
@@ -331,6 +334,23 @@ def drop_hits(store: Store, document: Document, runs: Collection[str]) -> None:
             db.execute(
                 "UPDATE events SET payload = ? WHERE run_id = ? AND seq = ?",
                 [json.dumps({**event, "hits": others}), run_id, seq],
+            )
+
+
+def drop_title(store: Store, document: Document) -> None:
+    """Delete the title of a document from the lists of what the collections hold, which runs begin with."""
+    if not document.title:
+        return
+    with store.transaction() as db:
+        rows = db.execute(
+            "SELECT run_id, seq, payload FROM events WHERE kind = 'NotebookGrew' AND contains(payload, ?)",
+            [json.dumps(document.title)[1:-1]],
+        ).fetchall()
+        for run_id, seq, payload in rows:
+            question, mark, lists = json.loads(payload)["entry"].partition("\n\nCOLLECTIONS:\n")
+            db.execute(
+                "UPDATE events SET payload = ? WHERE run_id = ? AND seq = ?",
+                [json.dumps({"entry": question + mark + lists.replace(document.title, "…")}), run_id, seq],
             )
 
 

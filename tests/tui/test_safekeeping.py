@@ -130,7 +130,10 @@ def test_of_a_run_that_only_found_a_forgotten_document_the_rest_stays(
     found = ev.Searched(1, "what halted it?", "hybrid", "", "", [its, other])
     graded = ev.Graded(1, "correct", "reader", [7, 1], ["incorrect", "correct"], [0.1, 0.9])
     kept = ev.EvidenceKept(1, [_KEPT], [])
-    events = [ev.StepStarted(1, made.step("What halted it?")), found, graded, *uses, kept]
+    lists = ev.NotebookGrew(f"QUESTION: Why?\n\nCOLLECTIONS:\n- facts: 2 documents: Fire; {PHRASE} memo")
+    with open_store().transaction() as db:
+        db.execute("UPDATE documents SET title = ? WHERE id = ?", [f"{PHRASE} memo", document.id])
+    events = [lists, ev.StepStarted(1, made.step("What halted it?")), found, graded, *uses, kept]
     run_id = store_run([(1.0, event) for event in events], session="talk")
     store_run(question="And when?", session="talk")
     forget = ("forget", "document", "supplier.md", "-c", "facts")
