@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("deepthink.run")
 Stream = queue.SimpleQueue[ev.Event | None]
+_MOMENT = 0.2  # seconds
 _STORE_SECONDS = 1.0  # opening the store after every node would take longer than most nodes
 
 
@@ -278,13 +279,14 @@ def _file(store: Store, run_id: str) -> Path:
 
 @contextmanager
 def _locked(store: Store, run_id: str) -> Iterator[None]:
-    """Hold the run's lock. Raises `GoingOn` if another process holds it, `UnusableRunId`."""
+    """Hold the run's lock. Raises `GoingOn` if a process is working on the run, `UnusableRunId`."""
     from filelock import FileLock, Timeout
 
     path = _file(store, run_id).with_suffix(".lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FileLock(path).acquire(timeout=0)
+        # Whether a run is in use is seen by holding its lock for a moment, which is no work on it.
+        lock = FileLock(path).acquire(timeout=_MOMENT, poll_interval=0.01)
     except Timeout as busy:
         raise GoingOn.of(run_id) from busy
     with lock:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from agent import checkpoints
 from agent.budget import Budget
@@ -47,6 +48,26 @@ def test_an_id_that_is_no_plain_name_leads_to_no_file(store: Store, tmp_path: Pa
         raise AssertionError("it was opened")
     assert {path: path.read_text() for path in files} == files
     assert list(checkpoints.folder(store).iterdir()) == []
+
+
+def test_a_run_is_not_in_use_because_somebody_else_looks(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire, tried, in_use = FileLock._acquire, threading.Event(), list[bool]()
+
+    def try_once(lock: FileLock) -> None:
+        acquire(lock)
+        if threading.current_thread() is look:
+            tried.set()
+
+    monkeypatch.setattr(FileLock, "_acquire", try_once)
+    monkeypatch.setattr(checkpoints, "_MOMENT", 60.0)
+    look = threading.Thread(target=lambda: in_use.append(checkpoints.in_use(store, "a" * 12)))
+    with checkpoints._locked(store, "a" * 12):  # as another look does
+        look.start()
+        assert tried.wait(60)
+    look.join()
+    assert in_use == [False]
 
 
 def test_a_reply_of_the_model_as_it_was_taught_is_not_asked_for_again(tmp_path: Path) -> None:
