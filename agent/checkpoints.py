@@ -41,11 +41,13 @@ from traces.runs import RUN_ID, NewRun, RunEnd, Runs, StoredEvent
 from traces.store import Store, StoreBusy, StoreError, StoreFull, set_aside
 
 if TYPE_CHECKING:
+    from filelock import AcquireReturnProxy, FileLock
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 _log = logging.getLogger("deepthink.run")
 Stream = queue.SimpleQueue[ev.Event | None]
-_MOMENT = 0.2  # seconds
+_MOMENT = 0.2  # seconds that another process may hold a lock to look at it
+_looking = threading.Lock()  # in this process, looks wait for each other
 _STORE_SECONDS = 1.0  # opening the store after every node would take longer than most nodes
 
 
@@ -172,7 +174,7 @@ def exists(store: Store, run_id: str) -> bool:
 def in_use(store: Store, run_id: str) -> bool:
     """Whether a process is working on the run. Raises `UnusableRunId`."""
     try:
-        with _locked(store, run_id):
+        with _looking, _lock(store, run_id):
             return False
     except GoingOn:
         return True
@@ -280,17 +282,22 @@ def _file(store: Store, run_id: str) -> Path:
 @contextmanager
 def _locked(store: Store, run_id: str) -> Iterator[None]:
     """Hold the run's lock. Raises `GoingOn` if a process is working on the run, `UnusableRunId`."""
+    with _looking:
+        lock = _lock(store, run_id)
+    with lock:
+        yield
+
+
+def _lock(store: Store, run_id: str) -> AcquireReturnProxy[FileLock]:
+    """Take the run's lock, for work or to see whether another process works; raises as `_locked` does."""
     from filelock import FileLock, Timeout
 
     path = _file(store, run_id).with_suffix(".lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # Whether a run is in use is seen by holding its lock for a moment, which is no work on it.
-        lock = FileLock(path).acquire(timeout=_MOMENT, poll_interval=0.01)
+        return FileLock(path).acquire(timeout=_MOMENT, poll_interval=0.01)
     except Timeout as busy:
         raise GoingOn.of(run_id) from busy
-    with lock:
-        yield
 
 
 class Recorder:

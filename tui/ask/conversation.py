@@ -160,8 +160,8 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     def show_from_its_question(self, exchange: Exchange) -> None:
         """Show a turn that has ended from its beginning; stay put if the user has scrolled away."""
-        if self.is_vertical_scroll_end:
-            self.release_anchor()
+        if self.scroll_y >= self.max_scroll_y:  # beyond the end, while the layout follows shorter content
+            self.anchor(False)  # a released anchor would be back if the turn ended here for a moment
             self.scroll_to_widget(exchange, animate=False, top=True)
 
     async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:

@@ -104,8 +104,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         found, self._total = page
         self._shown = searched_for
         runs = self.query_one(RunList)
+        self._loading = True  # whatever a page before it left: showing a page moves the cursor
         runs.show_page(found, first=first)
-        self._loading = False  # only now: showing a page moves the cursor
+        self._loading = False
         self.query_one("#runs").set_class(not runs.row_count, "-none")
         count = f"{counted(self._total, 'run')}{' found' * self._is_filtered}"
         self.query_one("#run-count", Static).update(count)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from textual.dom import DOMNode
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
@@ -250,6 +252,29 @@ async def test_a_list_that_cannot_be_read_says_so_and_is_read_again(
         monkeypatch.setattr(Runs, "search", found)
         await pilot.press("R")
         await shows(pilot, 1)
+
+
+async def test_a_list_that_is_read_twice_at_once_is_not_read_forever(
+    app: DeepthinkApp, three: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def at_once(node: DOMNode, work: Callable[[], Any], then: Callable[[Any], Any], **how: Any) -> None:
+        read.append(how["group"])
+        assert len(read) < 20
+        node.call_later(then, work())
+
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("down")
+        monkeypatch.setattr("tui.runs.screen.in_background", at_once)
+        screen = app.screen
+        assert isinstance(screen, RunsScreen)
+        screen.action_refresh()
+        screen.action_refresh()
+        await until(pilot, lambda: "preview" in read)
+        await pilot.pause()
+        assert read.count("runs") == 2
 
 
 async def test_many_runs_come_by_the_page(app: DeepthinkApp) -> None:
