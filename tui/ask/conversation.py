@@ -160,9 +160,11 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
 
     def show_from_its_question(self, exchange: Exchange) -> None:
         """Show a turn that has ended from its beginning; stay put if the user has scrolled away."""
-        if self.scroll_y >= self.max_scroll_y:  # beyond the end, while the layout follows shorter content
-            self.anchor(False)  # a released anchor would be back if the turn ended here for a moment
-            self.scroll_to_widget(exchange, animate=False, top=True)
+        # The view can be past the end of content that has just become shorter. Released only, the anchor
+        # would be back as soon as the content fits.
+        if self.scroll_y >= self.max_scroll_y:
+            self.anchor(False)
+            self.scroll_to(y=exchange.virtual_region.y, animate=False, force=True)
 
     async def open(self, folds: Sequence[RunFold], earlier: Sequence[Run] = ()) -> None:
         """Replace the current turns by a session's latest; ``earlier`` are read on demand."""
