@@ -14,7 +14,7 @@ import sqlite3
 import tempfile
 import time
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -321,37 +321,35 @@ def _is_of(hit: Mapping[str, Any], document: Document) -> bool:
     return hit.get("document_id") == document.id or place == (document.collection, document.name)
 
 
-def drop_hits(store: Store, document: Document, runs: Collection[str]) -> None:
-    """Delete the passages of a document from the hits of some runs."""
+def drop_found(store: Store, document: Document, runs: Collection[str]) -> None:
+    """Delete a document from what stays of runs: from the hits of ``runs``, and its title from all lists.
+
+    A run begins with a list of what the collections hold.
+    """
+
+    def without_hits(event: dict[str, Any]) -> dict[str, Any]:
+        return {**event, "hits": [hit for hit in event["hits"] if not _is_of(hit, document)]}
+
+    def without_title(event: dict[str, Any]) -> dict[str, Any]:
+        question, mark, lists = event["entry"].partition("\n\nCOLLECTIONS:\n")
+        return {"entry": question + mark + lists.replace(document.title, "…")}
+
     with store.transaction() as db:
-        rows = db.execute(
-            "SELECT run_id, seq, payload FROM events WHERE kind = 'Searched' AND list_contains(?, run_id)",
-            [list(runs)],
-        ).fetchall()
-        for run_id, seq, payload in rows:
-            event = json.loads(payload)
-            others = [hit for hit in event["hits"] if not _is_of(hit, document)]
-            db.execute(
-                "UPDATE events SET payload = ? WHERE run_id = ? AND seq = ?",
-                [json.dumps({**event, "hits": others}), run_id, seq],
-            )
+        _rewrite_events(db, without_hits, "kind = 'Searched' AND list_contains(?, run_id)", list(runs))
+        if document.title:
+            title = json.dumps(document.title)[1:-1]
+            _rewrite_events(db, without_title, "kind = 'NotebookGrew' AND contains(payload, ?)", title)
 
 
-def drop_title(store: Store, document: Document) -> None:
-    """Delete the title of a document from the lists of what the collections hold, which runs begin with."""
-    if not document.title:
-        return
-    with store.transaction() as db:
-        rows = db.execute(
-            "SELECT run_id, seq, payload FROM events WHERE kind = 'NotebookGrew' AND contains(payload, ?)",
-            [json.dumps(document.title)[1:-1]],
-        ).fetchall()
-        for run_id, seq, payload in rows:
-            question, mark, lists = json.loads(payload)["entry"].partition("\n\nCOLLECTIONS:\n")
-            db.execute(
-                "UPDATE events SET payload = ? WHERE run_id = ? AND seq = ?",
-                [json.dumps({"entry": question + mark + lists.replace(document.title, "…")}), run_id, seq],
-            )
+def _rewrite_events(
+    db: DuckDBPyConnection, change: Callable[[dict[str, Any]], dict[str, Any]], where: str, value: object
+) -> None:
+    rows = db.execute(f"SELECT run_id, seq, payload FROM events WHERE {where}", [value]).fetchall()
+    for run_id, seq, payload in rows:
+        db.execute(
+            "UPDATE events SET payload = ? WHERE run_id = ? AND seq = ?",
+            [json.dumps(change(json.loads(payload))), run_id, seq],
+        )
 
 
 def drop_changes(store: Store, source: str) -> None:

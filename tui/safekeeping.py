@@ -144,7 +144,7 @@ def forget_document(
     """
     from agent import checkpoints
     from agent.documents.following import forget as remove
-    from traces.backup import drop_changes, drop_hits, drop_title, runs_that_saw
+    from traces.backup import drop_changes, drop_found, runs_that_saw
     from traces.library import Library
     from tui.library.command import find_document
 
@@ -167,15 +167,13 @@ def forget_document(
     for document in documents:
         remove(store, document)
         drop_changes(store, document.source)
-        drop_hits(store, document, found)
-        drop_title(store, document)
+        drop_found(store, document, found)
     _erase_runs(store, sorted(used))
     for collection_store in _collected_stores():
         for document in documents:
             collected = runs_that_saw(collection_store, document, ())
             Runs(collection_store).delete(*collected.used)
-            drop_hits(collection_store, document, collected.found)
-            drop_title(collection_store, document)
+            drop_found(collection_store, document, collected.found)
     _erase_traces(store, documents)
     typer.echo(f"Erased {', and '.join(what)}.")
 
