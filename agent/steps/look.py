@@ -11,9 +11,9 @@ from typing import Any
 from agent import notebook
 from agent.deps import Deps
 from agent.events import FirstLook, Planned, Routed
-from agent.state import Candidate, RunState, likeliest
+from agent.state import Candidate, RunState
 from agent.steps.lookups import look_up
-from agent.steps.reflect import LIKELY
+from agent.steps.reflect import LIKELY, likely_span
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
@@ -66,11 +66,10 @@ def _best(passages: list[Candidate]) -> float:
 
 def _show(passages: list[Candidate], deps: Deps) -> bool:
     """Show the most probable answer in the likely passages; False if it is not likely."""
-    likely = [p for p in passages if p["score"] >= LIKELY]
-    best = likeliest((place, p["score"], p.get("spans", [])) for place, p in enumerate(likely))
-    if best is None or best[1]["probability"] < LIKELY:
+    best = likely_span((place, p["score"], p.get("spans", [])) for place, p in enumerate(passages))
+    if best is None:
         return False
-    passage, span = likely[best[0]], best[1]
+    passage, span = passages[best[0]], best[1]
     deps.session.emit(
         FirstLook(
             answer=span["text"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -171,7 +171,7 @@ def reflect(state: RunState, deps: Deps) -> dict[str, Any]:
     question = current_step(state)["question"]
     evidence, proposals = proposed(state)
     spans = {number: proposal for number, _, proposal in proposals}
-    best = best_span(state, proposals)
+    best = likeliest(unreplaced(state, proposals))
     reader_alone = _reader_alone(state, deps)
     finding = _NOTHING
     if evidence and reader_alone:
@@ -235,12 +235,20 @@ def proposed(state: RunState) -> tuple[list[Evidence], list[tuple[int, float, li
     return evidence, [(number, c["score"], c.get("spans", [])) for number, c in numbered]
 
 
-def best_span(
-    state: RunState, proposals: Sequence[tuple[int, float, list[AnswerSpan]]]
-) -> tuple[int, AnswerSpan] | None:
-    """The likeliest span that is proposed, without what later versions replace; its passage first."""
+def unreplaced(
+    state: RunState, proposals: Iterable[tuple[int, float, list[AnswerSpan]]]
+) -> Iterator[tuple[int, float, list[AnswerSpan]]]:
+    """What is proposed, without what later versions replace."""
     numbers = {item["number"] for item in current(state)}
-    return likeliest(proposal for proposal in proposals if proposal[0] in numbers)
+    return (proposal for proposal in proposals if proposal[0] in numbers)
+
+
+def likely_span(
+    passages: Iterable[tuple[int, float, Sequence[AnswerSpan]]],
+) -> tuple[int, AnswerSpan] | None:
+    """The `likeliest` span of the passages that are likely to answer; None if it is not likely itself."""
+    best = likeliest(passage for passage in passages if passage[1] >= LIKELY)
+    return best if best is not None and best[1]["probability"] >= LIKELY else None
 
 
 def _reader_alone(state: RunState, deps: Deps) -> bool:

@@ -37,7 +37,17 @@ from agent.steps.answering import (
 )
 from agent.steps.distil import as_evidence
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY, SURE, as_note, best_excerpt, best_span, current, of_span, proposed
+from agent.steps.reflect import (
+    LIKELY,
+    SURE,
+    as_note,
+    best_excerpt,
+    current,
+    likely_span,
+    of_span,
+    proposed,
+    unreplaced,
+)
 from agent.support import share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -419,9 +429,8 @@ def _read(
 
 def _proposal(state: RunState, length: Length = "normal") -> str:
     """What the reader proposes in passages that are likely to answer, if it is likely; else ""."""
-    proposals = [proposal for proposal in proposed(state)[1] if proposal[1] >= LIKELY]
-    best = best_span(state, proposals) if readable(state["question"]) else None
-    if best is None or best[1]["probability"] < LIKELY:
+    best = likely_span(unreplaced(state, proposed(state)[1])) if readable(state["question"]) else None
+    if best is None:
         return ""
     note = as_note(state, state["question"], of_span(*best))
     return from_findings([note], state["evidence"], length)
