@@ -1,4 +1,4 @@
-"""Make and measure the adapter: ``make DATA …`` and ``evaluate DATA`` after the module's name."""
+"""Make and measure the adapter: ``make DATA …``, ``prefer DATA …`` and ``evaluate DATA`` after the name."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from policy.training.adapters import export, open_base
 from tests.benchmarks.answerer.blending import blend
 from tests.benchmarks.answerer.data import facts, hops, real, real_trees, written_trees
 from tests.benchmarks.answerer.evaluation import answers_table, outcomes
+from tests.benchmarks.answerer.preferring import SECONDS as PREFERRING_SECONDS
+from tests.benchmarks.answerer.preferring import prefer, trees_to_prefer
 from tests.benchmarks.answerer.sentences import completed, writer
 from tests.benchmarks.answerer.training import RATE, SECONDS, train
 from tests.benchmarks.reader.data import written
@@ -31,22 +33,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.answerer", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="train and export an adapter")
+    preferring = commands.add_parser("prefer", help="teach an adapter by its own replies; needs a GPU")
     evaluating = commands.add_parser("evaluate", help="measure an adapter and write its card")
-    for command in (making, evaluating):
+    for command in (making, preferring, evaluating):
         command.add_argument("data", type=Path, help="folder of the data to read")
         command.add_argument("--base", type=Path, default=BASE.location(models_dir()))
-    making.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
-    making.add_argument("--work", type=Path, required=True, help="what a killed run continues from")
+    for command in (making, preferring):
+        command.add_argument("--multihop", type=Path, required=True, help="folder of the multi-hop files")
+        command.add_argument("--work", type=Path, required=True, help="folder of what training keeps")
+        command.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
     making.add_argument("--blend", type=Path, help="an exported adapter to take the mean with")
     making.add_argument("--seconds", type=float, default=SECONDS, help="of training")
     making.add_argument("--rate", type=float, default=RATE, help="of learning, at its highest")
-    making.add_argument("--out", type=Path, default=SHIPPED, help="where the adapter goes")
-    evaluating.add_argument("--adapter", type=Path, default=SHIPPED)
+    preferring.add_argument("--seconds", type=float, default=PREFERRING_SECONDS, help="of training")
+    for command in (preferring, evaluating):
+        command.add_argument("--adapter", type=Path, default=SHIPPED)
     evaluating.add_argument("--sets", type=int, default=_SETS, help="of passages held out, of each kind")
     given = parser.parse_args()
     forbid_hubs()
     if given.command == "make":
         _make(given)
+    elif given.command == "prefer":
+        _prefer(given)
     else:
         _evaluate(given)
 
@@ -67,6 +75,12 @@ def _make(given: argparse.Namespace) -> None:
     export(adapter, given.base, given.out)
     if given.blend:
         blend(given.blend, given.out, given.out)
+
+
+def _prefer(given: argparse.Namespace) -> None:
+    trees = trees_to_prefer(given.data, given.multihop)
+    adapter = prefer(trees, open_base(given.base), given.adapter, given.work, seconds=given.seconds)
+    export(adapter, given.base, given.out)
 
 
 def _evaluate(given: argparse.Namespace) -> None:

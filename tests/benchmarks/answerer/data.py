@@ -34,6 +34,9 @@ A question without ``sentence`` gets one from the base model; one with a ``cell`
 record with ``passages``, paragraphs with titles, is shown with these and no others.
 """
 
+REPORT: Final = "Annual report"
+"""The title of TAT-QA's records."""
+
 _EVERY: Final = 8  # real record that is held out
 _TEXTS: Final = {
     "squad-2.0-dev": (1000, 3),
@@ -101,7 +104,7 @@ def real(folder: Path, *, held_out: bool) -> list[Record]:
     draw = random.Random(0)
     articles = held_out_articles(folder)
     paths = sorted((folder / "tables").glob("*.json"))
-    reports = [{**one, "title": "Annual report"} for path in paths for one in tables(path)]
+    reports = [{**one, "title": REPORT} for path in paths for one in tables(path)]
     drawn = _drawn(_split(reports, held_out), len(reports), _OF_REPORT, draw)
     for name, (most, questions) in _TEXTS.items():
         of_set = records(folder / f"{name}.jsonl")
@@ -377,7 +380,8 @@ def _branches(
         first, second = draw.sample(answered, 2)
         asked = _joined(first["question"], second["question"], draw)
         both = (first["answers"][0], second["answers"][0])
-        yield Branch(prompts.question(asked), f"{first['sentence']} {second['sentence']}", "two", both)
+        sentences = (first["sentence"], second["sentence"])
+        yield Branch(prompts.question(asked), " ".join(sentences) if all(sentences) else "", "two", both)
 
 
 def _holds(text: str, answers: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ from policy.training.adapters import (
     load_weights,
     write_adapter,
 )
-from tests.benchmarks.answerer.data import Tree
+from tests.benchmarks.answerer.data import Branch, Tree
 
 RANK: Final = 16
 RATE: Final = 3e-4
@@ -34,7 +34,7 @@ SECONDS: Final = 180.0
 """Of a training on an H100; two cores with bfloat16 do as much in eight hours."""
 TOKENS: Final = 9000
 """Of a batch, with its padding; it takes 33 GB."""
-_LINEAR: Final = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+LINEAR: Final = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 _WARM_UP: Final = 30  # steps
 _SAVE_EVERY: Final = 100  # steps
 _LIKE: Final = 64  # trees that are put in order of length
@@ -50,7 +50,18 @@ class Packed:
     branch: list[int]  # of each token; 0 for the beginning
     places: list[int]  # where the next token is to be learned
     wanted: list[int]  # those tokens
+    owners: list[int]  # the branches that they are of
     weights: list[float]  # of their losses
+
+
+def beginning_text(tree: Tree) -> str:
+    """What all prompts of a tree begin with, as the model reads it."""
+    return f"<|im_start|>system\n{TAUGHT}<|im_end|>\n<|im_start|>user\n{tree.beginning}\n\n"
+
+
+def question_text(branch: Branch) -> str:
+    """The rest of a prompt, up to the reply."""
+    return f"{branch.asked}<|im_end|>\n<|im_start|>assistant\n"
 
 
 def pack(tree: Tree, tokenizer: Any) -> Packed:
@@ -59,11 +70,11 @@ def pack(tree: Tree, tokenizer: Any) -> Packed:
     def coded(text: str) -> list[int]:
         return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    tokens = coded(f"<|im_start|>system\n{TAUGHT}<|im_end|>\n<|im_start|>user\n{tree.beginning}\n\n")
+    tokens = coded(beginning_text(tree))
     start = len(tokens)
-    packed = Packed(tokens, list(range(start)), [0] * start, [], [], [])
+    packed = Packed(tokens, list(range(start)), [0] * start, [], [], [], [])
     for number, one in enumerate(tree.branches, start=1):
-        asked = coded(f"{one.asked}<|im_end|>\n<|im_start|>assistant\n")
+        asked = coded(question_text(one))
         reply = coded(f"{one.reply}<|im_end|>")
         if len(packed.tokens) + len(asked) + len(reply) > _LONGEST:
             continue
@@ -73,6 +84,7 @@ def pack(tree: Tree, tokenizer: Any) -> Packed:
         packed.branch.extend([number] * (len(asked) + len(reply)))
         packed.places.extend(range(first, first + len(reply)))
         packed.wanted.extend(reply)
+        packed.owners.extend([number] * len(reply))
         packed.weights.extend([1 / len(reply)] * len(reply))
     return packed
 
@@ -92,6 +104,15 @@ def batches(packed: Sequence[Packed], most: int) -> Iterator[Sequence[Packed]]:
 
 def loss(model: Any, batch: Sequence[Packed]) -> Any:
     """The sum, over the branches of the trees, of the weighted mean loss of what is to be written."""
+    import torch
+
+    losses = token_losses(model, batch)
+    weights = torch.tensor([weight for one in batch for weight in one.weights], device=losses.device)
+    return (losses * weights).sum()
+
+
+def token_losses(model: Any, batch: Sequence[Packed]) -> Any:
+    """The loss of each token that is to be written, in the order of the trees."""
     import torch
 
     device = model.device
@@ -117,9 +138,7 @@ def loss(model: Any, batch: Sequence[Packed]) -> Any:
         picked = hidden.flatten(0, 1)[torch.tensor(places, device=device)]
         logits = model.get_output_embeddings()(picked)
     wanted = torch.tensor([token for one in batch for token in one.wanted], device=device)
-    losses = torch.nn.functional.cross_entropy(logits.float(), wanted, reduction="none")
-    weights = torch.tensor([weight for one in batch for weight in one.weights], device=device)
-    return (losses * weights).sum()
+    return torch.nn.functional.cross_entropy(logits.float(), wanted, reduction="none")
 
 
 def train(trees: Sequence[Tree], base: Base, work: Path, *, seconds: float, rate: float = RATE) -> Path:
@@ -171,7 +190,7 @@ def _adapted(base: Base) -> Any:
     torch.manual_seed(0)
     avoid_cudnn_attention()
     weights = load_weights(base.folder).to("cuda" if torch.cuda.is_available() else "cpu")
-    shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules=_LINEAR)
+    shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules=LINEAR)
     return get_peft_model(weights, shape).train()
 
 
