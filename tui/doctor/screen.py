@@ -17,6 +17,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Sheet
 from tui.app.main import release
 from tui.app.work import Failed, in_background
+from tui.run.live import take_mended_settings
 from tui.terminal import clean
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
 
     def _add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
+        if finding.name == "settings" and finding.state != "fail":
+            take_mended_settings(self)
         self._redraw()
 
     @on(Failed)

@@ -19,7 +19,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Line, Notice, ScreenRows, heading
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
-from tui.run.live import load_anew
+from tui.run.live import load_anew, take_mended_settings
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -256,6 +256,8 @@ take effect at once, a model with the next question.
             self._tell("trouble", "")
             for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
                 self._take_effect(key)
+        else:
+            take_mended_settings(self)
         self._redraw()
 
     @on(Failed)

@@ -13,7 +13,8 @@ from textual.worker import get_current_worker
 from tests.tui.conftest import Picture, looks
 from tests.tui.seen import text_of
 from tests.tui.waiting import until
-from tui.app.app import DeepthinkApp
+from traces.paths import config_file
+from tui.app.app import Appearance, DeepthinkApp
 from tui.doctor.findings import Finding
 
 pytestmark = pytest.mark.usefixtures("bare")
@@ -92,6 +93,23 @@ async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, 
             doctor.found = FOUND[:number]
             await pilot.press("r")
             await until(pilot, lambda: text_of(app.screen, "#sum") == summary)  # noqa: B023 - at once
+
+
+async def test_with_mended_settings_the_head_no_longer_says_that_they_are_broken(doctor: _Doctor) -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("context_tokens = 3\n")
+    app = DeepthinkApp(look=Appearance(reduced_motion=True))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.engine_states.get("embedder", ("",))[0] == "missing")
+        doctor.found = [Finding("settings", "fail", "context_tokens has to be at least 1024")]
+        await pilot.press("f9")
+        await until(pilot, lambda: "✗ 1 thing" in text_of(app.screen, "#sum"))
+        assert text_of(app.screen, "#engine") == "✗ settings"
+        config_file().unlink()
+        doctor.found = FOUND[:3]
+        await pilot.press("r")
+        await until(pilot, lambda: text_of(app.screen, "#engine") == "✓ scripted")
+        assert text_of(app.screen, "#sum") == "✓ All good"
 
 
 @looks("120x40-light")
