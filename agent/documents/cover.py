@@ -18,6 +18,8 @@ _PERIOD = re.compile(r"(?:fiscal year|year|quarterly period|quarter|period)\s+en
 _FORM = re.compile(r"form\s+(?:10-[KQ]|20-F|8-K|40-F|6-K|S-1)(?:/A)?|annual report", re.IGNORECASE)
 _ISSUED = re.compile(r"\b(?:date:|dated|(?:filed|published|issued) on)\s+", re.IGNORECASE)
 _GENERATED = re.compile(r"[\w-]*\d{6,}[\w-]*|.*\.(?:docx?|pdf|html?|indd|tex)|Microsoft \w+ - .*")
+_NAME_DATE = re.compile(r"(?<!\d)(\d{4})([-_]?)(\d\d)\2(\d\d)(?!\d)")
+_NAME_YEARS = range(1900, 2101)
 _REGISTRANT = "exact name of registrant"
 _FIRST_BLOCKS = 60  # blocks of the first page or so
 _LONGEST_TITLE = 160
@@ -82,6 +84,16 @@ def is_date(text: str, language_code: str) -> bool:
 def title_of_name(path: Path) -> str:
     """The title of a document without a stated title, from its file name."""
     return " ".join(path.stem.replace("_", " ").split()) or path.name
+
+
+def date_of_name(path: Path) -> str:
+    """The ISO date at the beginning or the end of a file name; "" without one, and for two that differ."""
+    days = {
+        _iso(Date("", int(found[1]), int(found[3]), int(found[4])))
+        for found in _NAME_DATE.finditer(path.stem)
+        if int(found[1]) in _NAME_YEARS and (not found.start() or found.end() == len(path.stem))
+    } - {""}
+    return days.pop() if len(days) == 1 else ""
 
 
 def stated_date(blocks: Sequence[Block]) -> str:

@@ -114,7 +114,7 @@ class ParsedDocument:
     title: str = ""  # the document's own title, else its file name
     media_type: str = ""  # e.g. ``text/html``; `agent.documents.reading` sets it
     pages: int | None = None
-    date: str = ""  # the ISO date stated in the document, else ""
+    date: str = ""  # the ISO date stated in the document, else that in its file name, else ""
     author: str = ""  # its author, if the file names one; the sender of a mail
     notices: tuple[str, ...] = ()  # sentences for the user (such as "3 of 12 pages are scans.")
     enclosed: tuple[Enclosed, ...] = ()  # files inside it, which are separate documents

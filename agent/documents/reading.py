@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.documents.cover import title_of_name, with_cover
+from agent.documents.cover import date_of_name, title_of_name, with_cover
 from agent.documents.document import (
     Block,
     NoText,
@@ -276,6 +276,7 @@ def _parse(
         visible_text=plain(document.visible_text),
         media_type=media_type,
         title=normal(plain(document.title or title_of_name(path))),
+        date=document.date or date_of_name(path),
         author=normal(plain(document.author)),
     )
     if not document.scans and all(is_blank(block.text) and not block.table for block in document.blocks):

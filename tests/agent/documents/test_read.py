@@ -60,6 +60,31 @@ def test_a_page_is_what_its_server_says_whatever_its_address_ends_in() -> None:
     assert len(read_bytes("report.pdf", page, served_as="application/pdf").notices) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "date"),
+    [
+        (
+            "2025-05-06-committee.txt",
+            "Minutes of the committee meeting of 6 May 2025\n\nNobody came.",
+            "2025-05-06",
+        ),
+        ("committee_2025_05_06.csv", "name,cost\nroof,30", "2025-05-06"),
+        ("Scan20250506.md", "It was paid on 7 July 2024 in full.", "2025-05-06"),
+        ("2025-05-06.md", "# Minutes\n\n7 May 2025\n\nNobody came.", "2025-05-07"),
+        ("2025-01-01_2025-03-31.txt", "Nobody came.", ""),
+        ("2025-02-30-committee.txt", "Nobody came.", ""),
+        ("a-2025-05-06-b.txt", "Nobody came.", ""),
+        ("202505061.txt", "Nobody came.", ""),
+        ("18990506.txt", "Nobody came.", ""),
+        ("2025-05.txt", "Nobody came.", ""),
+    ],
+)
+def test_a_full_date_at_either_end_of_the_name_dates_what_states_none(
+    name: str, text: str, date: str
+) -> None:
+    assert parse(name, text).date == date
+
+
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.pdf", tmp_path):
         with pytest.raises(UnreadableDocument, match="cannot be opened"):
