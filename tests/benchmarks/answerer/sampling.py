@@ -14,8 +14,7 @@ from tests.benchmarks.answerer.data import Tree
 from tests.benchmarks.answerer.training import beginning_text, question_text
 
 _ATTENTION: Final = "beside_a_beginning"
-_ENDED: Final = 0.99
-"""The share of rows that have ended when sampling stops."""
+_REMOVED_EVERY: Final = 8  # tokens; rows that have ended are then left out
 _DRAWN_AT_ONCE: Final = 1024  # rows; their probabilities take much memory
 
 
@@ -129,19 +128,24 @@ def _written(
         cache.batch_repeat_interleave(copies)
         own, logits = own.repeat_interleave(copies, 0), logits.repeat_interleave(copies, 0)
         at = (lengths + own[::copies].sum(1)).repeat_interleave(copies)
-        likeliest = torch.arange(len(logits), device=device) % copies == 0
+        rows = torch.arange(len(logits), device=device)
         ended = torch.zeros(len(logits), dtype=torch.bool, device=device)
-        written = []
-        for _ in range(longest):
+        written = torch.full((len(logits), longest), end, device=device)
+        for place in range(longest):
             sampled = torch.cat([_drawn(some) for some in logits.split(_DRAWN_AT_ONCE)])
-            chosen = torch.where(likeliest, logits.argmax(-1), sampled)
-            written.append(torch.where(ended, end, chosen))
+            chosen = torch.where(rows % copies == 0, logits.argmax(-1), sampled)
+            chosen = torch.where(ended, end, chosen)
+            written[rows, place] = chosen
             ended = ended | (chosen == end)
-            if ended.float().mean() >= _ENDED:
+            if ended.all():
                 break
+            if place % _REMOVED_EVERY == _REMOVED_EVERY - 1:
+                kept = _unfinished(ended, len(beginnings.lengths))
+                rows, ended, own, at, chosen = (of_row[kept] for of_row in (rows, ended, own, at, chosen))
+                cache.batch_select_indices(kept)
             own = torch.cat([own, torch.ones_like(own[:, :1])], 1)
             logits = core(
-                input_ids=written[-1][:, None],
+                input_ids=chosen[:, None],
                 attention_mask=own[:, None, None],
                 position_ids=at[:, None],
                 past_key_values=cache,
@@ -150,11 +154,21 @@ def _written(
             at = at + 1
     finally:
         core.set_attn_implementation(before)
-    rows = torch.stack(written, 1).tolist()
+    tokens_of = written.tolist()
     texts = tokenizer.batch_decode(
-        [row[: row.index(end)] if end in row else row for row in rows], skip_special_tokens=True
+        [row[: row.index(end)] if end in row else row for row in tokens_of], skip_special_tokens=True
     )
-    return [Reply(text.strip(), end in row) for text, row in zip(texts, rows, strict=True)]
+    return [Reply(text.strip(), end in row) for text, row in zip(texts, tokens_of, strict=True)]
+
+
+def _unfinished(ended: Any, trees: int) -> Any:
+    """The rows to go on with, as many of each tree: those that have not ended, and some that have."""
+    import torch
+
+    by_tree = ended.view(trees, -1)
+    most = int((~by_tree).sum(1).max())
+    order = by_tree.int().argsort(dim=1, stable=True)[:, :most]
+    return (order + torch.arange(trees, device=ended.device)[:, None] * by_tree.shape[1]).flatten()
 
 
 def _drawn(logits: Any) -> Any:
