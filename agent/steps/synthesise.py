@@ -32,6 +32,7 @@ from agent.steps.answering import (
     leaves,
     left_out,
     most_likely,
+    probability_in,
     questions_of,
     says_nothing_of,
 )
@@ -203,8 +204,8 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
 
     The passages that the question found by itself are read whole, beside what the plan's steps kept, in one
     prompt. A single look-up of which the reader is sure is answered without the model; so is a user who
-    has the answer rewritten, from the findings in their passages' own words. When the budget is used up,
-    the findings are the draft; if not even one step came to an end, the best passage.
+    has the answer rewritten, from the likely findings in their passages' own words. When the budget is
+    used up, the findings are the draft; if not even one step came to an end, the best passage.
     """
     update = _with_look(state, deps)
     state = updated(state, update)
@@ -214,7 +215,10 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not notes:
         notes = [as_note(state, state["question"], best_excerpt(evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
-    if state["approval"] == "rewrite" or is_certain:
+    is_rewritten = state["approval"] == "rewrite"
+    if is_rewritten:
+        notes = [note for note in notes if _is_likely(note, evidence, deps.reader)]
+    if is_rewritten or is_certain:
         draft = from_findings(notes, evidence, deps.length) or _proposal(state, deps.length)
         return {**update, "draft": draft, "status": ""}
     try:
@@ -224,6 +228,20 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         draft = from_findings(notes, evidence, deps.length)
         update["stopped_because"] = str(used_up)
     return {**update, "draft": draft, "status": "" if draft else "not_found"}
+
+
+def _is_likely(note: Note, evidence: Sequence[Evidence], reader: Reader) -> bool:
+    """Whether the reader takes a finding, read alone, for a likely answer to its question.
+
+    A quotation is supported by its passage whatever it says.
+    """
+    question, text = note["question"], from_findings([note], evidence)
+    if not readable(question):
+        return True
+    claims = citations.claims(text, evidence)
+    return (
+        is_answer(reader, [question], claims, evidence) and probability_in(reader, question, text) >= LIKELY
+    )
 
 
 def _written(state: RunState, notes: list[Note], deps: Deps) -> str:

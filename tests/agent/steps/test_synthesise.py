@@ -223,6 +223,13 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
     assert update["draft"] == _MARKED_WORDS
 
 
+def test_an_answer_is_rewritten_from_findings_that_are_likely_answers(make: Make) -> None:
+    # A quotation is supported by its passage, whatever was asked.
+    agreeing = WordReader(reads=0.9, judges=Support(0.9, 0.05, 0.05))
+    for reader, draft in ((agreeing, _FINDINGS), (_JUDGING, ""), (_DOUBTING, "")):
+        assert _draft(make(reader=reader), approval="rewrite")["draft"] == draft
+
+
 # --- a model that was taught -------------------------------------------------------------------------
 
 
