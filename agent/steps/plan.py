@@ -232,6 +232,8 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     revision = state["revisions"] + 1
     deps.session.emit(events.Planned([*finished_steps, *new_steps], revision, revised.origin))
     if not new_steps:
+        if state["approval"] == "search":
+            deps.session.emit(events.Warned("There is nothing else to search for; try other words."))
         return {"plan": finished_steps, "revisions": revision}
     entry = notebook.plan_entry(new_steps, len(finished_steps) + 1, revision)
     return {

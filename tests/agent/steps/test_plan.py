@@ -193,3 +193,8 @@ def test_searching_more_also_asks_for_what_the_answer_said_without_support(make:
     deps = make(plans=[("Found: Not found: Bearings are blue.", " =\nWhat colour are bearings?")])
     update = plan(_stopped(action="FINISH", approval="search", claims=[claim]), deps)
     assert _questions(update["plan"])[-1] == "What colour are bearings?"
+
+
+def test_searching_more_says_so_where_nothing_is_left_to_search_for(make: Make, events: Events) -> None:
+    plan(_stopped(action="FINISH", approval="search", claims=[]), make(plans=[("Found:", " =\nWho?")]))
+    assert any(isinstance(event, ev.Warned) for event in events)
