@@ -88,7 +88,7 @@ def show(
 ) -> None:
     """Replay a run in the terminal."""
     if as_json:
-        export(reference, "json", None)
+        export(reference, "json")
         return
     from agent.checkpoints import exists
 
@@ -186,8 +186,8 @@ def export(
         typer.Option("--format", "-f", help="Markdown, one HTML page, or one JSON object."),
     ] = "md",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, not to stdout.")
-    ] = None,
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; - is stdout.")
+    ] = Path("-"),
 ) -> None:
     """Export a run: Markdown, HTML or JSON.
 
@@ -196,7 +196,7 @@ def export(
     store = open_store()
     run = actions.find(store, reference)
     text = to_document(store, run, form)
-    if output is None:
+    if output == Path("-"):
         sys.stdout.write(text)
     else:
         expanded_path(output).write_text(text, encoding="utf-8")

@@ -34,7 +34,9 @@ def test_a_replay_shows_what_the_run_showed(ran: str, deepthink: Run) -> None:
     assert deepthink("runs", "show", run_id[:5]).out == ran
 
 
-def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path: Path) -> None:
+def test_export_to_markdown_holds_everything(
+    ran: str, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = deepthink("runs", "export").out
     assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
     headings = [line for line in text.splitlines() if line.startswith("## ")]
@@ -42,6 +44,9 @@ def test_export_to_markdown_holds_everything(ran: str, deepthink: Run, tmp_path:
     file = tmp_path / "run.md"
     assert deepthink("runs", "export", "last", "-o", str(file)).code == 0
     assert file.read_text(encoding="utf-8") == text
+    monkeypatch.chdir(tmp_path)
+    assert deepthink("runs", "export", "-o", "-").out == text
+    assert not Path("-").exists()
 
 
 def test_json_is_what_ask_gives_and_of_an_imported_run_what_is_known(
