@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tui.run.exchange import AskedBox, Exchange, WaysOn
     from tui.run.fold import Part, RunFold
     from tui.run.panel import RunPanel
+    from tui.runs.screen import RunsScreen
 
 _RECENT = 5  # questions that are shown
 _NO_ANSWER = "This question has no answer."
@@ -194,8 +195,9 @@ Every `[n]` of the answer opens its passage.
             line.update(Content(f"↻ {runs} interrupted: “{question}” {key} {verb}."))
 
     async def action_unfinished(self) -> None:
+        offered = self._beginning.unfinished if self._beginning is not None else ()
         await self.app.switch_mode("runs")
-        await self.app.run_action("unfinished", self.app.screen)
+        cast("RunsScreen", self.app.screen).show_interrupted(offered[0].run.id if offered else "")
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:

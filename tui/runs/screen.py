@@ -72,6 +72,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._status = 0  # index into `STATUSES`
         self._shown = ("", 0)  # words and status that the list was searched for
         self._opens_next = False  # whether Enter was pressed while it was being searched
+        self._to_show = ""  # id of the run that gets the cursor with the next list
+        self._shows_all_later = False  # whether the filter is dropped when the user leaves or comes anew
         self._search_timer: Timer | None = None
         self._preview: Preview | None = None
         self._preview_timer: Timer | None = None
@@ -95,6 +97,15 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if not self._loading:
             self.action_refresh()
 
+    def on_screen_suspend(self) -> None:
+        """Drop the filter of the offer if another screen is shown, not for a window over this one."""
+        if self.app.current_mode != self.MODE:
+            self.focus_input()
+
+    def focus_input(self) -> None:
+        if self._shows_all_later:
+            self._show_all()
+
     # The list and its filter
 
     def _show_page(
@@ -106,6 +117,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         runs = self.query_one(RunList)
         self._loading = True  # whatever a page before it left: showing a page moves the cursor
         runs.show_page(found, first=first)
+        if self._to_show and not self._is_searching:
+            runs.go_to(self._to_show)
+            self._to_show = ""
         self._loading = False
         self.query_one("#runs").set_class(not runs.row_count, "-none")
         count = f"{counted(self._total, 'run')}{' found' * self._is_filtered}"
@@ -170,13 +184,23 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._status = [name for name, _ in STATUSES].index("unfinished")
         self._filter()
 
+    def show_interrupted(self, run_id: str) -> None:
+        """Show unfinished runs alone until the user goes elsewhere, with the cursor on this one."""
+        self._to_show = run_id
+        self._shows_all_later = True
+        self.action_unfinished()
+
     def action_clear(self) -> None:
         runs, search = self.query_one(RunList), self.query_one(Input)
         if search.has_focus:
             self.set_focus(runs if runs.row_count else None)
         runs.mark("")
+        self._show_all()
+
+    def _show_all(self) -> None:
+        self._shows_all_later = False
         if self._is_filtered:
-            self._status, self._words, search.value = 0, "", ""
+            self._status, self._words, self.query_one(Input).value = 0, "", ""
             self._filter()
 
     def _filter(self) -> None:

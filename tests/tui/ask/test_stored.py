@@ -44,6 +44,8 @@ from tui.run.exchange import Exchange
 from tui.run.fold import RunFold
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
+from tui.runs.list import RunList
+from tui.runs.screen import RunsScreen
 from tui.runs.windows import SessionList, SessionsScreen
 
 
@@ -69,6 +71,27 @@ async def test_a_failed_run_is_offered_without_taking_the_keys(app: DeepthinkApp
         assert not line.display
         await accept(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
+
+
+async def test_the_interrupted_run_is_shown_beside_a_running_one_and_later_every_run(
+    app: DeepthinkApp,
+) -> None:
+    interrupted = cut_off(question="Who paints the seals?")
+    running, answered = cut_off(), store_run()
+    with checkpoints.open_checkpoints(open_store(), running, lambda _log: None):
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = await ready(pilot)
+            await until(pilot, lambda: "Who paints the seals?" in text_of(screen, "#offer"))
+            await pilot.press("f12")
+            runs = await comes(pilot, RunsScreen)
+            rows = runs.query_one(RunList)
+            await until(pilot, lambda: rows.row_count == 2 and rows.current_id == interrupted)
+            await until(pilot, lambda: "Who paints the seals?" in text_of(runs, "#preview"))
+            for keys in (["f4"], ["f2", "f12", "f2", "f4"]):
+                await pilot.press(*keys)
+                await until(pilot, lambda: text_of(runs, "#run-count") == "3 runs")
+                assert text_of(runs, "#run-status") == "status ‹any›"
+                assert rows.of(answered) is not None
 
 
 def test_what_nobody_works_on_is_offered_but_for_what_was_cancelled() -> None:
