@@ -35,6 +35,10 @@ class NoText(UnreadableDocument, title="This document has no text"):
     """Raised when a document has no text, as in a scan."""
 
 
+MAIL_FIELDS = ("From", "To", "Cc", "Date", "Subject", "Attachments")
+"""The lines at the head of a mail's text, in order; those without a value are left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table as rows of cells; the ``header`` rows name the columns.

@@ -26,7 +26,18 @@ from tui.app.lists import Drawn, DrawnText, Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
-from tui.run.words import CHOICES, block_of, doing, doubts, ending, place, places, reason, support_count
+from tui.run.words import (
+    CHOICES,
+    beginning,
+    block_of,
+    doing,
+    doubts,
+    ending,
+    place,
+    places,
+    reason,
+    support_count,
+)
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH = 160
@@ -94,7 +105,7 @@ same here.
         if fold.status in {"not_found", "stopped"}:
             for hit in fold.nearest():
                 self._passages.append(hit["passage_id"])
-                text = f"{place(hit)}: {one_line(hit['text'], _TEXT_LENGTH)}"
+                text = f"{place(hit)}: {beginning(hit['text'], _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",

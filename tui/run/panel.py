@@ -17,7 +17,7 @@ from tui.app.lists import Drawn, RowList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import open_kept
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import GRADES, STEP_ENDINGS, as_text, place, step_question
+from tui.run.words import GRADES, STEP_ENDINGS, as_text, beginning, place, step_question
 from tui.terminal import one_line, unmarked
 
 _MAX_PASSAGES = 12  # passages of a step
@@ -86,7 +86,7 @@ def _draw_row(
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
-    text = one_line(hit["text"], _TEXT_LENGTH)
+    text = beginning(hit["text"], _TEXT_LENGTH)
     location = hanging(f"{mark} ", place(hit), width).stylize("bold" if number else "$foreground 80%")
     details = hanging("     ", f"{grade} · found by {found_by}", width).stylize("$foreground 65%")
     excerpt = hanging("     ", text, width).stylize("$foreground 80%")

@@ -12,11 +12,16 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from agent import events as ev
+from agent.documents.document import MAIL_FIELDS
 from agent.state import Candidate, Claim, Evidence, PlanStep, citation_marks
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
 from tui.run.fold import RunFold, StepState, status_key
 from tui.terminal import clean, counted, duration, one_line, unmarked
+
+_MAIL_HEAD: Final = re.compile(
+    rf"\A{MAIL_FIELDS[0]}: .*(?:\n|\Z)" + "".join(rf"(?:{name}: .*(?:\n|\Z))?" for name in MAIL_FIELDS[1:])
+)
 
 UNFINISHED_REASONS: Final[Mapping[str, str]] = {
     "waiting": "waits for you",
@@ -230,6 +235,11 @@ def doubts(claims: Sequence[Claim]) -> list[str]:
 def uncited(fold: RunFold) -> list[Evidence]:
     cited = {item["number"] for item in fold.answered.sources} if fold.answered else set()
     return [item for item in fold.evidence if item["number"] not in cited]
+
+
+def beginning(passage: str, longest: int) -> str:
+    """What a passage begins with, in one line; a mail's, without the lines that say who wrote to whom."""
+    return one_line(_MAIL_HEAD.sub("", passage) or passage, longest)
 
 
 def place(item: Evidence | Candidate) -> str:

@@ -24,7 +24,7 @@ from lxml import etree
 from lxml.html import HTMLParser, document_fromstring, tostring
 
 from agent.documents.cover import stated_title
-from agent.documents.document import Block, ParsedDocument, Table, with_unique_names
+from agent.documents.document import MAIL_FIELDS, Block, ParsedDocument, Table, with_unique_names
 from agent.documents.encoding import decode
 from agent.documents.formats.html import read_html
 from agent.documents.formats.text import read_text
@@ -68,15 +68,11 @@ def _document(
 ) -> ParsedDocument:
     """A message as a document: its header, its text, and the mails it quotes below a heading."""
     enclosed = tuple(with_unique_names(attachments))
-    fields = {
-        "From": sender,
-        "To": to,
-        "Cc": copied,
-        "Date": sent.strftime("%Y-%m-%d %H:%M") if sent else "",
-        "Subject": subject,
-        "Attachments": ", ".join(attachment.name for attachment in enclosed),
-    }
-    head = "\n".join(f"{name}: {value}" for name, value in fields.items() if value)
+    sent_at = sent.strftime("%Y-%m-%d %H:%M") if sent else ""
+    attached = ", ".join(attachment.name for attachment in enclosed)
+    values = (sender, to, copied, sent_at, subject, attached)
+    fields = zip(MAIL_FIELDS, values, strict=True)
+    head = "\n".join(f"{name}: {value}" for name, value in fields if value)
     body, history = _parts_of_html(text) if is_html else _parts_of_text(text)
     blocks = [Block("text", head), *(body.blocks if body else ())]
     if history:

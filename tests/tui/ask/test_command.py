@@ -93,6 +93,21 @@ def test_what_the_documents_do_not_say_exits_with_3(library: Path, model: Answer
     assert json.loads(deepthink("ask", "What is the price?", "--json").out)["status"] == "not_found"
 
 
+def test_of_a_mail_that_came_nearest_the_text_is_shown(
+    library: Path, model: Answer, deepthink: Run, tmp_path: Path
+) -> None:
+    mail = tmp_path / "mail.eml"
+    head = "From: Ann <ann@example.org>\nTo: Carl <carl@example.org>\nSubject: The roof"
+    mail.write_text(f"{head}\n\nFrom: the attic it drips.\nThe roof costs 30 euros.\n", "utf-8")
+    assert deepthink("ingest", str(mail), "-c", "letters").code == 0
+    model(finds=False)
+    told = deepthink("ask", "Who painted the roof?", "-c", "letters", "--plain").err
+    assert "Nearest: The roof: From: the attic it drips. The roof costs 30 euros." in told
+    found = deepthink("library", "search", "roof", "-c", "letters").out
+    assert "From: the attic" in found
+    assert "Carl" not in found
+
+
 def test_a_question_comes_from_stdin(
     library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
