@@ -60,7 +60,7 @@ _PARTS: dict[type[ev.Event], tuple[Part, ...]] = {
     ev.RunFinished: ("status", "meters", "plan", "answer", "reply"),
 }
 
-StepState = Literal["open", "under way", "found", "unsure", "nothing", "skipped"]
+StepState = Literal["open", "under way", "found", "unsure", "irrelevant", "nothing", "skipped"]
 
 
 @dataclass(slots=True)
@@ -283,7 +283,10 @@ class RunFold:
             return "open" if self.over else "under way"
         if step.note["found"] or self._answers(step.note["question"], step.kept):
             return "found"
-        return "unsure" if step.kept else "nothing"
+        if not step.kept:
+            return "nothing"
+        grades = {grade for grade, _ in step.grades.values()}
+        return "irrelevant" if grades == {"incorrect"} else "unsure"
 
     def _answers(self, question: str, kept: Sequence[int]) -> bool:
         """Whether the answer leaves a step's question not out, and rests on what it kept."""

@@ -98,6 +98,7 @@ _STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour
     "under way": ("▸", "bold $accent"),
     "found": ("✓", "$success"),
     "unsure": ("~", "$foreground 65%"),
+    "irrelevant": ("✗", "$error"),
     "nothing": ("✗", "$error"),
     "skipped": ("–", "$foreground 65%"),
 }

@@ -49,6 +49,7 @@ UNSURE: Final = "no short answer is certain"
 """What a step has found that did not surely answer it; the answer may yet be written from its passages."""
 STEP_ENDINGS: Final[Mapping[StepState, str]] = {
     "unsure": "passages found",
+    "irrelevant": "nothing relevant",
     "nothing": "nothing found",
     "skipped": "skipped",
 }
@@ -521,7 +522,7 @@ class Transcript:
     def _without_finding(self, event: ev.Noted) -> Block:
         """What a step came to whose passages do not surely answer it."""
         state = self._fold.state_of(self._fold.step_numbered(event.note["step"]))
-        if state in {"skipped", "nothing"}:
+        if state in {"skipped", "nothing", "irrelevant"}:
             return Block("finding", STEP_ENDINGS[state])
         return Block("finding", f"{UNSURE}; the answer is written from the passages kept")
 

@@ -41,6 +41,11 @@ def test_steps_are_under_way_then_found_nothing_or_skipped() -> None:
     for missing, state in (([parts.LONG], "unsure"), ([], "found")):
         unsure.take(replace(answered, missing=missing))
         assert unsure.state_of(unsure.steps[0]) == state
+    graded = ev.Graded(1, "incorrect", "threshold", [1, 2], ["incorrect", "incorrect"], [0.1, 0.0])
+    irrelevant = folded(*begun, graded, kept, ev.Noted({**parts.note("Nothing."), "found": False}, "rule"))
+    assert irrelevant.state_of(irrelevant.steps[0]) == "irrelevant", "it is kept, but no answer is likely"
+    irrelevant.take(answered)
+    assert irrelevant.state_of(irrelevant.steps[0]) == "found"
     skipped = folded(*begun, ev.Steered("skip"))
     assert skipped.state_of(skipped.steps[0]) == "skipped"
     cut_off = folded(*begun, parts.finished("cancelled"))

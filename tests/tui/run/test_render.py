@@ -189,6 +189,8 @@ def test_a_step_without_a_finding_says_what_becomes_of_its_passages(
     unsure = _plain([*begun, kept, nothing], capsys)[-1]
     assert unsure == "finding: no short answer is certain; the answer is written from the passages kept"
     assert _plain([*begun, nothing], capsys)[-1] == "finding: nothing found"
+    graded = ev.Graded(1, "incorrect", "threshold", [1], ["incorrect"], [0.1])
+    assert _plain([*begun, graded, kept, nothing], capsys)[-1] == "finding: nothing relevant"
     skipped = [*begun, ev.NodeStarted("retrieve", 1), ev.Steered("skip", ""), nothing]
     assert _plain(skipped, capsys)[-1] == "finding: skipped"
 
