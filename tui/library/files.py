@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from rich.text import Text
@@ -188,6 +188,16 @@ whole: documents whose files are gone are removed from the collection.
         self.reload()
 
 
+class _Choice(NamedTuple):
+    """What is chosen, and what Enter and Space do to it where the focus is."""
+
+    text: str  # in the line for paths
+    marked: list[Path]
+    highlighted: Path | None  # if there is nothing else
+    in_tree: bool
+    turns: bool  # whether Enter opens or closes a folder
+
+
 class FilesScreen(ModalScreen[Intake | None]):
     """Dialog that returns the files to read and their collection; None if cancelled."""
 
@@ -202,7 +212,7 @@ class FilesScreen(ModalScreen[Intake | None]):
         self._collection = collection  # proposed, except a sample one; "" for the one in the settings
         self._settings: Settings | None = None
         self._descriptions: dict[str, str] = {}
-        self._choice: tuple[str, list[Path], Path | None] | None = None  # as described last
+        self._choice: _Choice | None = None  # as described last
 
     def compose(self) -> ComposeResult:
         with Vertical(id="files"):
@@ -267,25 +277,30 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Input.Changed, "#path")
     @on(PathTree.Changed)
     @on(Tree.NodeHighlighted)
+    @on(events.DescendantFocus)
     def _describe(self) -> None:
         self.refresh_bindings()  # what Enter does
         choice = self._selected_paths()
         if choice == self._choice:
             return  # keep the message, which may say why it cannot be read
         self._choice = choice
-        self._tell(_enter_hint(*choice))
-        text, tree = choice[0], self.query_one(PathTree)
+        self._tell(_enter_hint(choice))
+
+    @on(Input.Changed, "#path")
+    def _show_folder(self, event: Input.Changed) -> None:
+        """Show the folder that is typed in the tree."""
+        text, tree = event.value, self.query_one(PathTree)
         folder = existing_path(text) if text.endswith("/") else None
         if folder is not None and folder.is_dir() and folder != Path(tree.path):
             tree.path = folder
 
     @on(PathTree.ReadRequested)
     def action_read(self) -> None:
+        self._choice = self._selected_paths()  # so that what is told about it stays
         names, settings = self._names(), self._settings
         if not names or settings is None:
             self._tell("Mark something to read with the space bar, or type a path.", is_error=True)
             return
-        self._choice = self._selected_paths()
         collection = self.query_one("#collection", Input).value.strip()
         description = self.query_one("#description", Input).value
 
@@ -303,17 +318,21 @@ class FilesScreen(ModalScreen[Intake | None]):
             message.stop()
             self._tell(f"{message.error.message} {way_out(self, message.error)}", is_error=True)
 
-    def _selected_paths(self) -> tuple[str, list[Path], Path | None]:
+    def _selected_paths(self) -> _Choice:
         text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
         marked_paths = list(tree.marked)
-        return text, marked_paths, None if text.strip() or marked_paths else tree.under_cursor
+        highlighted = None if text.strip() or marked_paths else tree.under_cursor
+        in_tree = self.focused is tree
+        return _Choice(
+            text, marked_paths, highlighted, in_tree, in_tree and bool(tree.check_action("turn", ()))
+        )
 
     def _names(self) -> list[str]:
-        text, marked_paths, highlighted = self._selected_paths()
-        if highlighted is None:
-            return [*split_paths(text), *map(str, marked_paths)]
+        choice = self._selected_paths()
+        if choice.highlighted is None:
+            return [*split_paths(choice.text), *map(str, choice.marked)]
         node = self.query_one(PathTree).cursor_node
-        return [str(highlighted)] if node is not None and not node.allow_expand else []
+        return [str(choice.highlighted)] if node is not None and not node.allow_expand else []
 
     def _tell(self, message: str, *, is_error: bool = False) -> None:
         line = self.query_one("#message", Static)
@@ -321,17 +340,20 @@ class FilesScreen(ModalScreen[Intake | None]):
         line.set_class(is_error, "error")
 
 
-def _enter_hint(text: str, marked_paths: Sequence[Path], highlighted: Path | None) -> str:
-    missing = next((n for n in split_paths(text) if "://" not in n and existing_path(n) is None), None)
+def _enter_hint(choice: _Choice) -> str:
+    paths = (path for path in split_paths(choice.text) if "://" not in path)
+    missing = next((path for path in paths if existing_path(path) is None), None)
     if missing is not None:
         return f"{one_line(missing, 60)} does not exist."
-    if marked_paths:
-        reads = "it" if len(marked_paths) == 1 else "them"
-        also = ", and the path above" if text.strip() else ""
-        return f"{len(marked_paths)} marked: Enter reads {reads}{also}."
-    if text.strip():
-        return "Enter reads it."
-    if highlighted is None:
+    if choice.marked:
+        reads = "it" if len(choice.marked) == 1 else "them"
+        also = ", and the path above" if choice.text.strip() else ""
+        return f"{len(choice.marked)} marked: Enter reads {reads}{also}."
+    if choice.text.strip():
+        return "Enter in the line above reads it." if choice.turns else "Enter reads it."
+    if choice.highlighted is None:
         return ""
-    name = one_line(highlighted.name or str(highlighted), 40)
-    return f"{name}: Space marks it." if highlighted.is_dir() else f"Enter reads {name}. Space marks it."
+    name = one_line(choice.highlighted.name or str(choice.highlighted), 40)
+    if choice.highlighted.is_dir():
+        return f"{name}: Space marks it." if choice.in_tree else ""
+    return f"Enter reads {name}.{' Space marks it.' * choice.in_tree}"

@@ -148,6 +148,28 @@ async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path,
     assert taken == [Intake((Path("report.pdf"), shelf / "[b]odd.md"), (), "documents", "")]
 
 
+async def test_the_hint_is_true_wherever_the_focus_is(shelf: Path, app: DeepthinkApp) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        taken = await opened(pilot, screen)
+        line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
+        await pilot.press("down")
+        await until(pilot, lambda: told(screen) == "letters: Space marks it.")
+        line.focus()
+        await until(pilot, lambda: not told(screen))
+        await pilot.press(*"report.pdf")
+        await until(pilot, lambda: told(screen) == "Enter reads it.")
+        tree.focus()
+        await until(pilot, lambda: told(screen) == "Enter in the line above reads it.")
+        await pilot.press("enter")
+        await until(pilot, lambda: tree.cursor_node is not None and tree.cursor_node.is_expanded)
+        line.focus()
+        await until(pilot, lambda: told(screen) == "Enter reads it.")
+        await pilot.press("enter")
+        await until(pilot, lambda: taken)
+    assert taken == [Intake((Path("report.pdf"),), (), "documents", "")]
+
+
 async def test_an_address_needs_the_web_and_a_collection_a_name(
     shelf: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
