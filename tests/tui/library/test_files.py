@@ -170,6 +170,21 @@ async def test_the_hint_is_true_wherever_the_focus_is(shelf: Path, app: Deepthin
     assert taken == [Intake((Path("report.pdf"),), (), "documents", "")]
 
 
+async def test_the_tree_follows_the_line_only_when_that_changes(shelf: Path, app: DeepthinkApp) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        screen = FilesScreen(shelf)
+        await opened(pilot, screen)
+        line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
+        line.value = "letters/"
+        await until(pilot, lambda: "april.md" in rows(screen))
+        tree.focus()
+        await pilot.press("backspace")
+        await until(pilot, lambda: "report.pdf" in rows(screen))
+        await pilot.press("space")
+        await until(pilot, lambda: told(screen) == "1 marked: Enter reads it, and the path above.")
+        assert Path(tree.path) == shelf
+
+
 async def test_an_address_needs_the_web_and_a_collection_a_name(
     shelf: Path, monkeypatch: pytest.MonkeyPatch, app: DeepthinkApp
 ) -> None:
