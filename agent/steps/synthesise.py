@@ -215,11 +215,12 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not notes:
         notes = [as_note(state, state["question"], best_excerpt(evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
-    is_rewritten = state["approval"] == "rewrite"
-    if is_rewritten:
-        notes = [note for note in notes if _is_likely(note, evidence, deps.reader)]
-    if is_rewritten or is_certain:
-        draft = from_findings(notes, evidence, deps.length) or _proposal(state, deps.length)
+    if state["approval"] == "rewrite" or is_certain:
+        if not is_certain:
+            notes = _likely(notes, evidence, deps.reader) or _likely(
+                _proposed_note(state), evidence, deps.reader
+            )
+        draft = from_findings(notes, evidence, deps.length)
         return {**update, "draft": draft, "status": ""}
     try:
         draft = _written(state, notes, deps)
@@ -230,18 +231,22 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     return {**update, "draft": draft, "status": "" if draft else "not_found"}
 
 
-def _is_likely(note: Note, evidence: Sequence[Evidence], reader: Reader) -> bool:
-    """Whether the reader takes a finding, read alone, for a likely answer to its question.
+def _likely(notes: Sequence[Note], evidence: Sequence[Evidence], reader: Reader) -> list[Note]:
+    """The findings that the reader takes, each read alone, for likely answers to their questions.
 
     A quotation is supported by its passage whatever it says.
     """
-    question, text = note["question"], from_findings([note], evidence)
-    if not readable(question):
-        return True
-    claims = citations.claims(text, evidence)
-    return (
-        is_answer(reader, [question], claims, evidence) and probability_in(reader, question, text) >= LIKELY
-    )
+
+    def is_likely(question: str, text: str) -> bool:
+        claims = citations.claims(text, evidence)
+        is_found = is_answer(reader, [question], claims, evidence)
+        return is_found and probability_in(reader, question, text) >= LIKELY
+
+    return [
+        note
+        for note in notes
+        if not readable(note["question"]) or is_likely(note["question"], from_findings([note], evidence))
+    ]
 
 
 def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
@@ -445,13 +450,14 @@ def _read(
     return cite(deps.reader, question, text, passages) if text and not abstains(text) else ""
 
 
-def _proposal(state: RunState, length: Length = "normal") -> str:
+def _proposal(state: RunState) -> str:
     """What the reader proposes in passages that are likely to answer, if it is likely; else ""."""
+    return from_findings(_proposed_note(state), state["evidence"])
+
+
+def _proposed_note(state: RunState) -> list[Note]:
     best = likely_span(unreplaced(state, proposed(state)[1])) if readable(state["question"]) else None
-    if best is None:
-        return ""
-    note = as_note(state, state["question"], of_span(*best))
-    return from_findings([note], state["evidence"], length)
+    return [] if best is None else [as_note(state, state["question"], of_span(*best))]
 
 
 def _step_findings(state: RunState) -> list[tuple[int, str]]:

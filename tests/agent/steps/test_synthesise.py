@@ -200,6 +200,7 @@ def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_mo
 
 _JUDGING = WordReader(reads=0.01, judges=Support(0.9, 0.05, 0.05))
 """Finds no answer in a text, but takes every sentence for one that its passage supports."""
+_AGREEING = WordReader(reads=0.9, judges=Support(0.9, 0.05, 0.05))
 _DOUBTING = WordReader(reads=0.01, judges=Support(0.1, 0.1, 0.8))
 """Takes nothing for an answer."""
 
@@ -219,14 +220,13 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
     update = _draft(make([said], reader=_DOUBTING), route="single", candidates=unlikely, notes=[_LOST])
     assert update["draft"] == said
     # Nor is the model asked where the user has the answer rewritten.
-    update = _draft(make(), approval="rewrite", candidates=_MARKED, notes=[_LOST])
+    update = _draft(make(reader=_AGREEING), approval="rewrite", candidates=_MARKED, notes=[_LOST])
     assert update["draft"] == _MARKED_WORDS
 
 
 def test_an_answer_is_rewritten_from_findings_that_are_likely_answers(make: Make) -> None:
     # A quotation is supported by its passage, whatever was asked.
-    agreeing = WordReader(reads=0.9, judges=Support(0.9, 0.05, 0.05))
-    for reader, draft in ((agreeing, _FINDINGS), (_JUDGING, ""), (_DOUBTING, "")):
+    for reader, draft in ((_AGREEING, _FINDINGS), (_JUDGING, ""), (_DOUBTING, "")):
         assert _draft(make(reader=reader), approval="rewrite")["draft"] == draft
 
 
