@@ -9,7 +9,6 @@ https://arxiv.org/abs/2506.21495), with the usual loss of the right one beside i
 from __future__ import annotations
 
 import json
-import math
 import random
 import re
 import time
@@ -23,10 +22,8 @@ from agent.steps.answering import abstains
 from models.library_loading import trains_in_bfloat16
 from policy.training.adapters import (
     Base,
-    avoid_cudnn_attention,
     fill,
     load_tokenizer,
-    load_weights,
     read_exported,
     write_adapter,
 )
@@ -43,7 +40,16 @@ from tests.benchmarks.answerer.data import (
 )
 from tests.benchmarks.answerer.evaluation import Outcome, holds
 from tests.benchmarks.answerer.sampling import Reply, replies
-from tests.benchmarks.answerer.training import LINEAR, TOKENS, Packed, batches, pack, token_losses
+from tests.benchmarks.answerer.training import (
+    TOKENS,
+    Packed,
+    adapted,
+    batches,
+    falling,
+    learn,
+    pack,
+    token_losses,
+)
 
 SECONDS: Final = 400.0
 """Of a training on an H100, mostly drawing replies: 13 rounds."""
@@ -134,7 +140,6 @@ def prefer(trees: Sequence[Tree], base: Base, taught: Path, work: Path, *, secon
     import torch
 
     work.mkdir(parents=True, exist_ok=True)
-    avoid_cudnn_attention()
     model, tokenizer = _started(base, taught), load_tokenizer(base.folder)
     draw = random.Random(0)
     learned = [weight for weight in model.parameters() if weight.requires_grad]
@@ -159,15 +164,10 @@ def prefer(trees: Sequence[Tree], base: Base, taught: Path, work: Path, *, secon
                 before, _, _ = _sums(model, batch)
             _exchange(learned, first)
             step += 1
-            falling = 0.5 * (1 + math.cos(math.pi * progress))
-            optimiser.param_groups[0]["lr"] = RATE * min(1.0, step / _WARM_UP) * falling
             losses, margins = _compared(_sums(model, batch), before)
             if not len(losses):
                 continue
-            losses.mean().backward()
-            torch.nn.utils.clip_grad_norm_(learned, 1.0)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+            learn(optimiser, losses.mean(), RATE * min(1.0, step / _WARM_UP) * falling(progress))
             total += float(losses.detach().sum())
             won += int((margins > 0).sum())
             count += len(losses)
@@ -186,21 +186,14 @@ def prefer(trees: Sequence[Tree], base: Base, taught: Path, work: Path, *, secon
 
 
 def _started(base: Base, taught: Path) -> Any:
-    """The base's weights with an exported adapter to go on from, on the GPU if there is one."""
-    import torch
-    from peft import LoraConfig, get_peft_model
-
+    """The base's weights with an exported adapter to continue from."""
     matrices, alpha = read_exported(taught)
     ranks = {
         rf"layers\.{name.split('.')[1]}\..*": len(matrix)
         for name, matrix in matrices.items()
         if name.endswith(".lora_a")
     }
-    shape = LoraConfig(
-        task_type="CAUSAL_LM", lora_alpha=int(alpha), rank_pattern=ranks, target_modules=LINEAR
-    )
-    weights = load_weights(base.folder).to("cuda" if torch.cuda.is_available() else "cpu")
-    model = get_peft_model(weights, shape)
+    model = adapted(base, lora_alpha=int(alpha), rank_pattern=ranks)
     fill(model, taught, base.gguf)
     return model
 

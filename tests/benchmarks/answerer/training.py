@@ -34,7 +34,7 @@ SECONDS: Final = 180.0
 """Of a training on an H100; two cores with bfloat16 do as much in eight hours."""
 TOKENS: Final = 9000
 """Of a batch, with its padding; it takes 33 GB."""
-LINEAR: Final = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+_LINEAR: Final = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 _WARM_UP: Final = 30  # steps
 _SAVE_EVERY: Final = 100  # steps
 _LIKE: Final = 64  # trees that are put in order of length
@@ -155,7 +155,7 @@ def train(trees: Sequence[Tree], base: Base, work: Path, *, seconds: float, rate
     tokenizer = load_tokenizer(base.folder)
     packed = [one for one in (pack(tree, tokenizer) for tree in trees) if one.places]
     steps = list(batches(packed, TOKENS))
-    model = _adapted(base)
+    model = adapted(base, r=RANK, lora_alpha=2 * RANK).train()
     learned = [one for one in model.parameters() if one.requires_grad]
     optimiser = torch.optim.AdamW(learned, lr=rate, weight_decay=0.0, betas=(0.9, 0.98))
     done, spent = _resumed(work, learned, optimiser)
@@ -165,14 +165,8 @@ def train(trees: Sequence[Tree], base: Base, work: Path, *, seconds: float, rate
         progress = max(spent / seconds, step / len(steps))
         if progress >= 1:
             break
-        for group in optimiser.param_groups:
-            falling = 0.5 * (1 + math.cos(math.pi * progress))
-            group["lr"] = rate * min(1.0, (step + 1) / _WARM_UP) * falling
         mean = loss(model, batch) / sum(sum(one.weights) for one in batch)
-        mean.backward()
-        torch.nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        learn(optimiser, mean, rate * min(1.0, (step + 1) / _WARM_UP) * falling(progress))
         with (work / "log.jsonl").open("a", encoding="utf-8") as log:
             line = {"step": step, "loss": round(float(mean.detach()), 4), "seconds": int(spent)}
             log.write(json.dumps(line) + "\n")
@@ -183,15 +177,32 @@ def train(trees: Sequence[Tree], base: Base, work: Path, *, seconds: float, rate
     return adapter
 
 
-def _adapted(base: Base) -> Any:
+def learn(optimiser: Any, mean: Any, rate: float) -> None:
+    """Take one step down the gradient of the mean loss ``mean``."""
+    import torch
+
+    mean.backward()
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+        torch.nn.utils.clip_grad_norm_(group["params"], 1.0)
+    optimiser.step()
+    optimiser.zero_grad(set_to_none=True)
+
+
+def falling(progress: float) -> float:
+    """The share of the rate of learning at a share of the training, both 0 to 1: half a cosine."""
+    return 0.5 * (1 + math.cos(math.pi * progress))
+
+
+def adapted(base: Base, **shape: Any) -> Any:
+    """The base's weights with a new adapter of this shape, on the GPU if there is one."""
     import torch
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(0)
     avoid_cudnn_attention()
     weights = load_weights(base.folder).to("cuda" if torch.cuda.is_available() else "cpu")
-    shape = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules=LINEAR)
-    return get_peft_model(weights, shape).train()
+    return get_peft_model(weights, LoraConfig(task_type="CAUSAL_LM", target_modules=_LINEAR, **shape))
 
 
 def _resumed(work: Path, learned: Sequence[Any], optimiser: Any) -> tuple[int, float]:
