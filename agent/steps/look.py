@@ -17,6 +17,7 @@ from agent.steps.reflect import LIKELY, likely_span
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
+from agent.text.sentences import sentences
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
@@ -47,16 +48,21 @@ def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, A
 
 
 def _search(question: str, deps: Deps) -> list[Candidate]:
-    """The passages that a question finds, read, best first; an answer that is likely is shown at once."""
+    """The passages that a question finds, read, best first.
+
+    An answer that is likely is shown at once, else the nearest passage.
+    """
     candidates = recall(question, deps)
-    if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
-        return read(deps.reader, question, candidates)
+    if not in_latin_script(question):  # the reader orders them with the keywords; an answer is a guess
+        passages = read(deps.reader, question, candidates)
+        _show_nearest(passages, deps)
+        return passages
     passages = read(deps.reader, question, candidates[:_FIRST])
-    shown = _show(passages, deps)
+    is_shown = _show_answer(passages, deps)
     others = read(deps.reader, question, candidates[_FIRST:])
     passages = sorted([*passages, *others], key=lambda c: -c["score"])
-    if not shown:
-        _show(passages, deps)
+    if not is_shown and not _show_answer(passages, deps):
+        _show_nearest(passages, deps)
     return passages
 
 
@@ -64,23 +70,25 @@ def _best(passages: list[Candidate]) -> float:
     return max((passage["score"] for passage in passages), default=0.0)
 
 
-def _show(passages: list[Candidate], deps: Deps) -> bool:
+def _show_answer(passages: list[Candidate], deps: Deps) -> bool:
     """Show the most probable answer in the likely passages; False if it is not likely."""
     best = likely_span((place, p["score"], p.get("spans", [])) for place, p in enumerate(passages))
     if best is None:
         return False
-    passage, span = passages[best[0]], best[1]
-    deps.session.emit(
-        FirstLook(
-            answer=span["text"],
-            sentence=span["unit"],
-            passage_id=passage["passage_id"],
-            title=passage["title"],
-            page=passage["page"],
-            probability=span["probability"],
-        )
-    )
+    _show(passages[best[0]], best[1]["text"], best[1]["unit"], best[1]["probability"], deps)
     return True
+
+
+def _show_nearest(passages: list[Candidate], deps: Deps) -> None:
+    """Show the sentence or row of the best passage that is nearest to an answer."""
+    for passage in passages[:1]:
+        units = [span["unit"] for span in passage.get("spans", [])] or sentences(passage["text"])
+        _show(passage, "", units[0], passage["score"], deps)
+
+
+def _show(passage: Candidate, answer: str, sentence: str, probability: float, deps: Deps) -> None:
+    place = (passage["passage_id"], passage["title"], passage["page"])
+    deps.session.emit(FirstLook(answer, sentence, *place, probability))
 
 
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:

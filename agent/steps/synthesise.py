@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent import citations, notebook, prompts
 from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps, Length
+from agent.documents import table_text
 from agent.events import AnswerText, EvidenceKept, Warned
 from agent.state import (
     Claim,
@@ -142,13 +144,27 @@ def from_findings(notes: Sequence[Note], evidence: Sequence[Evidence], length: L
 
 
 def _statements(note: Note, evidence: Sequence[Evidence]) -> Iterator[str]:
-    yield f"{_lead(note['answer'], note['sentence']).rstrip('.')} {citation_marks(note['cites'])}."
+    sources = [item for item in evidence if item["number"] in note["cites"]]
+    statement = _cell(note, sources) or _lead(note["answer"], note["sentence"])
+    yield f"{statement.rstrip('.')} {citation_marks(note['cites'])}."
     if earlier := note.get("earlier"):
         titles = (item["title"] for item in evidence if item["number"] == earlier["number"])
         version = earlier["date"] or next(titles, "")
         whose = f" ({version})" if version else ""
         quote = _around(earlier["answer"], earlier["sentence"]).rstrip(".")
         yield f"{earlier['answer']}{whose}{LEAD}{quote} {citation_marks([earlier['number']])}."
+
+
+def _cell(note: Note, sources: Sequence[Evidence]) -> str:
+    """The one cell of a table's row that has the answer, with its row and column; "" if there is none."""
+    for item in sources:
+        for row in table_text.rows(item["text"]) if item["kind"] == "table" else []:
+            if note["sentence"] not in {" ".join(form.split()) for form in (row.line, row.spelled())}:
+                continue
+            cells = [(column, cell) for column, cell in row.cells if cell.strip() == note["answer"]]
+            if len(cells) == 1:
+                return replace(row, cells=tuple(cells)).spelled()
+    return ""
 
 
 def _lead(answer: str, sentence: str) -> str:

@@ -51,8 +51,8 @@ def measured(case: Case, answered: Answered) -> dict[str, float]:
         verdicts["flagged"] = answered.flagged > 0
     measures = {name: float(value) for name, value in {**verdicts, **asdict(answered.cost)}.items()}
     measures["abstained"] = float(answered.abstained)
-    if answered.first_words is not None:
-        measures["first_words"] = answered.first_words
+    times = {"first_words": answered.first_words, "first_look": answered.first_look}
+    measures |= {name: seconds for name, seconds in times.items() if seconds is not None}
     if case.gold:
         shares = {
             "recall": share(case.gold, answered.in_prompt),

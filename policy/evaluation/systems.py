@@ -125,6 +125,9 @@ class Answered:
     noted: tuple[Place, ...] | None = None  # places of the passages that its findings cite; None likewise
     first_words: float | None = None
     """Seconds until the first words of an answer were shown; None if none were."""
+    first_look: float | None = (
+        None  # seconds until a run showed its first or nearest finding; None likewise
+    )
 
 
 System: TypeAlias = Callable[[str, Parts], Answered]
@@ -297,6 +300,7 @@ class Looped:
         )
         began = time.monotonic()
         first_words: float | None = None
+        first_look: float | None = None
         steps = 0
         recalled: dict[Place, None] = {}
         evidence: list[Evidence] = []
@@ -314,6 +318,8 @@ class Looped:
             planner=parts.planner,
         ):
             match event:
+                case ev.FirstLook() if first_look is None:
+                    first_look = time.monotonic() - began
                 case ev.StepStarted():
                     steps = max(steps, event.step)
                 case ev.Searched():
@@ -346,6 +352,7 @@ class Looped:
             recalled=tuple(recalled),
             noted=_places_of(item for item in evidence if item["number"] in noted),
             first_words=first_words,
+            first_look=first_look,
         )
 
 

@@ -22,6 +22,7 @@ from tui.failures import EXIT_CODES
 from tui.policy.evaluating import run
 
 SYSTEMS = (GUESS, LEAN)
+_TIMES = {"the first look": "first_look", "first words": "first_words", "the end": "seconds"}
 
 
 def main() -> None:
@@ -47,17 +48,22 @@ def main() -> None:
 
 def times(rows: Sequence[Row]) -> str:
     """Median seconds of the answers that took a language model, and of those that did not."""
-    head = ["model", "system", "answers", "questions", "median s to first words", "median s to the end"]
+    head = ["model", "system", "answers", "questions", *(f"median s to {what}" for what in _TIMES)]
     lines: list[list[str]] = []
     for model, system in sorted({(row.model, row.system) for row in rows}):
         own = [row.measures for row in rows if (row.model, row.system) == (model, system)]
         for name, asked in (("without the language model", False), ("with it", True)):
             of_kind = [one for one in own if (one["calls"] > 0) == asked]
-            first = [one["first_words"] for one in of_kind if "first_words" in one]
-            if of_kind and first:
-                seconds = [f"{median(first):.1f}", f"{median(one['seconds'] for one in of_kind):.1f}"]
+            if any("first_words" in one for one in of_kind):
+                seconds = [
+                    _median([one[time] for one in of_kind if time in one]) for time in _TIMES.values()
+                ]
                 lines.append([model, system, name, str(len(of_kind)), *seconds])
     return f"## Seconds\n\n{markdown_table(head, lines)}"
+
+
+def _median(seconds: Sequence[float]) -> str:
+    return f"{median(seconds):.1f}" if seconds else ""
 
 
 if __name__ == "__main__":

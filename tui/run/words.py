@@ -373,10 +373,13 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
 
 
 def _first_look(event: ev.FirstLook) -> Block:
-    """A first candidate for the answer and its place, while the run continues."""
+    """A first candidate for the answer, or the nearest passage, and its place, while the run continues."""
     words, sentence = one_line(event.answer), one_line(event.sentence, _SENTENCE)
+    place = (located(event.title, "", event.page),)
+    if not words:
+        return Block("look", f"nearest so far, still reading: {sentence}", place)
     text = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
-    return Block("look", f"first look, still thinking: {text}", (located(event.title, "", event.page),))
+    return Block("look", f"first look, still thinking: {text}", place)
 
 
 def search(searches: Sequence[ev.Searched], question: str) -> Block:

@@ -50,6 +50,15 @@ def test_what_was_asked_for_comes_before_its_sentence(answer: str, sentence: str
     )
 
 
+def test_of_a_row_the_cell_with_the_answer_is_said() -> None:
+    text = "Prices\n| Members | Guests\nTerns | £85 | £115\nGulls | £90 | £90"
+    held = [evidence(1, text, kind="table")]
+    terns, gulls = "Terns: £85 (Members), £115 (Guests)", "Gulls | £90 | £90"
+    assert from_findings([note("£115", 1, sentence=terns)], held) == "Terns: £115 (Guests) [1]."
+    assert from_findings([note("£90", 1, sentence=gulls)], held) == f"£90 – {gulls} [1].", "either cell"
+    assert from_findings([note("Terns", 1, sentence=terns)], held) == f"{terns} [1]."
+
+
 def test_a_long_sentence_is_shown_around_the_answer() -> None:
     sentence = " ".join(["word"] * 100 + ["Tolvang"] + ["word"] * 100)
     said = from_findings([note("Tolvang", 1, sentence=sentence)], [])

@@ -49,7 +49,7 @@ def test_a_plain_answer_is_lines_with_the_answer_once(library: Path, model: Answ
     assert ESCAPE not in ran.out
     labels = [line.split(":")[0] for line in ran.out.splitlines() if not line.startswith((" ", "["))]
     assert labels == [
-        *("question", "route", "plan"),
+        *("question", "look", "route", "plan"),
         *("step 1", "search", "grade", "kept", "finding", "decide"),
         *("step 2", "search", "grade", "kept", "finding", "decide"),
         *("answer", "sources", "done"),
