@@ -101,7 +101,8 @@ def stated_date(blocks: Sequence[Block]) -> str:
 
     The date of issue comes first, because it shows which of two documents on one period is later. Without
     them, it is the first line that is a date, else one at the top that is a short label and a date ("Gültig
-    ab 1. März 2026").
+    ab 1. März 2026"), else that at the end of a heading above all text ("Minutes of the meeting of
+    6 May 2025").
     """
     first = [block.text for block in blocks[:_FIRST_BLOCKS] if block.text]
     for text in first[:20]:
@@ -113,16 +114,18 @@ def stated_date(blocks: Sequence[Block]) -> str:
                 return day
     code = _language(blocks)
     top = [line for text in first[:_TOP] for line in text.splitlines()][:_TOP]
-    labelled = (_labelled_date(line, code) for line in top)
-    return next(filter(None, chain(map(full_date, first[:20]), labelled)), "")
+    labelled = (_labelled_date(line, code, _LABEL_WORDS) for line in top)
+    headings = [block.text for block in blocks[:1] if block.kind == "heading"]
+    headed = (_labelled_date(heading, code, _LONGEST_TITLE) for heading in headings)
+    return next(filter(None, chain(map(full_date, first[:20]), labelled, headed)), "")
 
 
-def _labelled_date(text: str, language_code: str) -> str:
-    """The ISO date at the end of a line that has nothing else but a label of a few words; else ""."""
+def _labelled_date(text: str, language_code: str, most: int) -> str:
+    """The ISO date at the end of a line that has nothing else but a label of ``most`` words; else ""."""
     line = normal(text) if len(text) <= _LONGEST_TITLE else ""
     for found in dates(line, language_code):
         label = line.removesuffix(found.shown)
-        if label != line and len(label.split()) <= _LABEL_WORDS and not any(map(str.isdigit, label)):
+        if label != line and len(label.split()) <= most and not any(map(str.isdigit, label)):
             return _iso(found)
     return ""
 

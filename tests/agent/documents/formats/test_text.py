@@ -154,6 +154,8 @@ def test_neither_a_date_nor_the_heading_of_a_part_is_a_title(name: str, text: st
         ("a.md", "# Price list\n\nValid from 1 March 2026\n\nBread costs 3 euros.\n", "2026-03-01"),
         ("a.txt", "Bakery\nValid from: 1 March 2026\nPrices in euros\nBread 3", "2026-03-01"),
         ("a.md", "# Preisliste\n\nGültig ab 1. März 2026\n\nDas Brot kostet drei Euro.\n", "2026-03-01"),
+        ("a.md", "# Minutes of the committee meeting of 6 May 2025\n\nThe roof leaks.\n", "2025-05-06"),
+        ("a.txt", "The roof has leaked since the committee meeting of 6 May 2025\n", ""),
         ("a.md", "# Prix\n\n**Dès le 1er mars 2026**\n\nLe pain coûte trois euros.\n", "2026-03-01"),
         ("a.md", "# Council meeting 2024-09-27\n\n- Check-in\n", "2024-09-27"),
         ("a.md", "# Price list\n\nValid from 1 March 2026\n\n2 March 2026\n", "2026-03-02"),
