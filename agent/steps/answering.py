@@ -153,7 +153,8 @@ def left_out(reader: Reader, notes: Sequence[Note], plan: Sequence[PlanStep], an
         note
         for note in leaves([*notes, *not_run], plan)
         if not (
-            readable(note["question"])
+            answer
+            and readable(note["question"])
             and probability_in(reader, note["question"], answer) >= _ANSWERED
             and _has_figure(answer, note)
         )
@@ -216,8 +217,13 @@ def answer_prompt(
 
 
 def most_likely(evidence: Sequence[Evidence], session: Session) -> list[Evidence]:
-    """The best of the evidence, as much as the model has room for, in the order of its numbers."""
-    ranked = sorted(evidence, key=lambda item: -item["score"])[:_MOST_PASSAGES]
+    """The best of the evidence, as much as the model has room for, in the order of its numbers.
+
+    The best of each look-up comes before the others: its score tells nothing about another's question.
+    """
+    by_score = sorted(evidence, key=lambda item: -item["score"])
+    best = {item["step"]: item["number"] for item in reversed(by_score)}
+    ranked = sorted(by_score, key=lambda item: best[item["step"]] != item["number"])[:_MOST_PASSAGES]
     while len(ranked) > 1 and not session.fits([], "\n\n".join(map(passage, ranked)), _ROOM):
         ranked.pop()
     return sorted(ranked, key=lambda item: item["number"])

@@ -288,8 +288,10 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     claims = citations.claims(draft, evidence)
     if not claims:
         return from_findings(notes, evidence) or _proposal(state)
+    in_parts = state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW
     if abstains(claims[0]["text"]):
-        return (not refused_twice and _proposal(state)) or draft
+        parts = " ".join(_left_out(state, notes, "", passages, deps)) if in_parts else ""
+        return parts or (not refused_twice and _proposal(state)) or draft
     # The reader marked words that it takes for the answer; the model's are kept if they answer too.
     if (
         state["route"] == "single"
@@ -297,7 +299,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         and not is_answer(deps.reader, questions, claims, evidence)
     ):
         return proposal
-    if state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW:
+    if in_parts:
         if deps.cognition.instant:
             draft = _in_parts(state, notes, draft, passages, deps)
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
@@ -498,7 +500,7 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
         if existing := by_passage.get(candidate["passage_id"]):
             evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": candidate["text"]})
             continue
-        item = as_evidence(candidate, candidate["text"], len(evidence) + 1, state["step"])
+        item = as_evidence(candidate, candidate["text"], len(evidence) + 1, step=0)
         evidence.append(item)
         by_passage[item["passage_id"]] = item
         new_items.append(item)

@@ -308,6 +308,37 @@ def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
     assert draft == "Tolvang does [1]. It burned [2]."
 
 
+def test_each_look_up_has_its_best_passage_in_the_prompt(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "_MOST_PASSAGES", 2)
+    steps_and_scores = [(1, 0.9), (1, 0.8), (2, 0.1)]
+    held = [
+        evidence(number, f"Fact {number}.", step=step_number, score=score)
+        for number, (step_number, score) in enumerate(steps_and_scores, start=1)
+    ]
+    deps = make()
+    assert [item["number"] for item in answering.most_likely(held, deps.session)] == [1, 3]
+
+
+def test_where_the_whole_question_is_refused_its_look_ups_are_answered(make: Make) -> None:
+    plan = [step(note["question"]) for note in _NOTES]
+    answers = [
+        ("QUESTION: Who supplies", NOT_FOUND),
+        ("QUESTION: Question 1?", "Tolvang does."),
+        ("QUESTION: Question 2?", NOT_FOUND),
+    ]
+    notes = [_NOTES[0], _LOST]
+    draft = _draft(
+        make(answers, taught=True, reader=_JUDGING),
+        evidence=_DOUBTFUL,
+        notes=notes,
+        plan=plan,
+        route="deep",
+    )["draft"]
+    assert draft == "Tolvang does [1]."
+
+
 def test_what_the_step_found_is_added_where_the_model_says_nothing_of_it(make: Make) -> None:
     plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND]
