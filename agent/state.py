@@ -223,6 +223,7 @@ class RunState(TypedDict):
     share: float  # share of the answer's sentences that are supported
     grounded: bool
     approval: str  # the user's reply to an ungrounded answer: accept, rewrite, search, stop
+    spent: NotRequired[list[str]]  # replies that would bring nothing more; not in older runs
     answer: str
     status: str  # "", then "answered", "not_found", "stopped" or "rejected"
     log: Annotated[list[Logged], unstored]

@@ -15,8 +15,8 @@ _QUESTION = "This answer is not fully supported by its sources. What now?"
 
 
 def approve(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads claims, approval. Writes approval, and status and answer if the answer is withheld; clears
-    stopped_because and sets action if more is to be searched.
+    """Reads claims, approval, spent. Writes approval, and status and answer if the answer is withheld, or
+    spent if it is rewritten; clears stopped_because and sets action if more is to be searched.
 
     Nothing may come before the interrupt: LangGraph runs the node again from its beginning once there is
     a reply. The graph returns here each time an answer is not grounded. The user is asked only if something
@@ -40,6 +40,8 @@ def approve(state: RunState, deps: Deps) -> dict[str, Any]:
     if reply == "stop":
         deps.session.emit(Answered(WITHHELD, [], []))
         return {"approval": reply, "answer": WITHHELD, "status": "rejected"}
+    if reply == "rewrite":  # from the same evidence it would come out the same
+        return {"approval": reply, "spent": [*state.get("spent", []), reply]}
     return {"approval": reply}
 
 
@@ -48,15 +50,16 @@ def _ask(state: RunState) -> tuple[str, float]:
     from langgraph.types import interrupt
 
     wait_seconds = 0.0
+    options = [option for option in OPTIONS if option not in state.get("spent", [])]
     while True:
         request = {
             "about": "approve",
             "question": _QUESTION,
-            "options": list(OPTIONS),
+            "options": options,
             "claims": state["claims"],
         }
         response = interrupt(request)
         reply = str(response["reply"]).strip().casefold()
         wait_seconds += response.get("waited", 0.0)  # replies stored by earlier versions lack it
-        if reply in OPTIONS:
+        if reply in options:
             return reply, wait_seconds

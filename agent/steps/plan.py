@@ -183,8 +183,8 @@ class AskedPlanner:
 def plan(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads question, plan, planned_by, position, notes, notebook, action, revisions, approval, claims.
 
-    Writes plan, revisions, notebook. Finished steps keep their places in the plan, so that ``#n`` keeps
-    its meaning; findings are kept.
+    Writes plan, revisions, notebook, spent. Finished steps keep their places in the plan, so that ``#n``
+    keeps its meaning; findings are kept.
     """
     if state["action"] == "REVISE" or state["approval"] == "search":
         return _revise(state, deps)
@@ -232,14 +232,17 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
     revision = state["revisions"] + 1
     deps.session.emit(events.Planned([*finished_steps, *new_steps], revision, revised.origin))
     if not new_steps:
-        if state["approval"] == "search":
-            deps.session.emit(events.Warned("There is nothing else to search for; try other words."))
-        return {"plan": finished_steps, "revisions": revision}
+        if state["approval"] != "search":
+            return {"plan": finished_steps, "revisions": revision}
+        deps.session.emit(events.Warned("There is nothing else to search for; try other words."))
+        spent = [*state.get("spent", []), "search"]
+        return {"plan": finished_steps, "revisions": revision, "spent": spent}
     entry = notebook.plan_entry(new_steps, len(finished_steps) + 1, revision)
     return {
         "route": "deep",
         "plan": [*finished_steps, *new_steps],
         "revisions": revision,
+        "spent": [],
         "notebook": deps.grown(state["notebook"], entry),
     }
 

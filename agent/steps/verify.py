@@ -518,9 +518,7 @@ def _stays(state: RunState, claims: Sequence[Claim]) -> bool:
 
 
 def _as_before(deps: Deps) -> dict[str, Any]:
-    deps.session.emit(
-        Warned("The rewritten answer would be less well supported, so the earlier one is kept.")
-    )
+    deps.session.emit(Warned("The evidence has no better answer, so the earlier one is kept."))
     return {"status": "answered"}
 
 

@@ -106,6 +106,14 @@ def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> N
     assert answered(events).answer == WITHHELD
 
 
+def test_what_brought_nothing_is_not_offered_again(person: Person) -> None:
+    again = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}  # which was looked up
+    replies: list[Scripted] = [ONE_STEP, INVENTED, again, INVENTED]
+    events = person.watch(replies, DEEP, person.replies("search", "stop"))
+    offers = [event.options for event in only(events, ev.Asked)]
+    assert offers == [["accept", "rewrite", "search", "stop"], ["accept", "rewrite", "stop"]]
+
+
 # --- clarifying, conversing, following up -----------------------------------------------------------
 
 

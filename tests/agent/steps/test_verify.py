@@ -458,9 +458,23 @@ def test_an_earlier_version_is_no_source_where_the_latest_is_likely_to_answer(ma
 
 def test_never_has_it_rewritten_once_and_then_withheld(make: Make) -> None:
     deps = make(approve="never")
-    assert approve(state(), deps) == {"approval": "rewrite"}
+    assert approve(state(), deps)["approval"] == "rewrite"
     update = approve(state(approval="rewrite"), deps)
     assert (update["status"], update["answer"]) == ("rejected", WITHHELD)
+
+
+def test_a_rewriting_is_not_offered_twice(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    offers: list[list[str]] = []
+
+    def reply(request: dict[str, Any]) -> dict[str, str]:
+        offers.append(request["options"])
+        return {"reply": "rewrite" if "rewrite" in request["options"] else "accept"}
+
+    monkeypatch.setattr("langgraph.types.interrupt", reply)
+    unsupported = {"claims": [_claim("It burned.", 1)]}
+    update = approve(state(**unsupported), make(approve="ask"))
+    approve(state(**unsupported, **update), make(approve="ask"))
+    assert offers == [["accept", "rewrite", "search", "stop"], ["accept", "search", "stop"]]
 
 
 @pytest.mark.parametrize(
