@@ -171,8 +171,8 @@ class StepStarted(Event):
 class FirstLook(Event):
     """The first finding, from a search for the question itself before planning; the run continues."""
 
-    answer: str  # a likely one; "" if there is none, and this is only the nearest passage
-    sentence: str  # the sentence or table row that contains it, or is nearest to it
+    answer: str  # a likely one; "" if there is none, and this is only what is nearest
+    sentence: str  # the sentence or table row that contains it, or is nearest to one
     passage_id: int
     title: str  # of the document
     page: int | None

@@ -7,12 +7,16 @@ line, after the collection to search in brackets, if one is preferred: ``[invoic
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from agent.steps.lookups import COLLECTION, MOST_LOOKUPS, PlanRequest, parse
 from agent.steps.plan import first_request
 from traces.errors import DeepthinkError
 from traces.runs import CorrectedPlans, Run, Runs, Sessions, StoredEvent
 from traces.store import Store
+
+FEWEST: Final = 10
+"""Corrected plans that the planner learns from; of fewer there is nothing to hold out."""
 
 
 class NotAPlan(DeepthinkError, title="That is no plan", kind="usage"):

@@ -17,7 +17,6 @@ from agent.steps.reflect import LIKELY, likely_span
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
-from agent.text.sentences import sentences
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
@@ -50,13 +49,11 @@ def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, A
 def _search(question: str, deps: Deps) -> list[Candidate]:
     """The passages that a question finds, read, best first.
 
-    An answer that is likely is shown at once, else the nearest passage.
+    An answer that is likely is shown at once, else what is nearest in a passage that is.
     """
     candidates = recall(question, deps)
-    if not in_latin_script(question):  # the reader orders them with the keywords; an answer is a guess
-        passages = read(deps.reader, question, candidates)
-        _show_nearest(passages, deps)
-        return passages
+    if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
+        return read(deps.reader, question, candidates)
     passages = read(deps.reader, question, candidates[:_FIRST])
     is_shown = _show_answer(passages, deps)
     others = read(deps.reader, question, candidates[_FIRST:])
@@ -80,10 +77,11 @@ def _show_answer(passages: list[Candidate], deps: Deps) -> bool:
 
 
 def _show_nearest(passages: list[Candidate], deps: Deps) -> None:
-    """Show the sentence or row of the best passage that is nearest to an answer."""
+    """Show what is nearest to an answer in the best passage, if that is likely to answer."""
     for passage in passages[:1]:
-        units = [span["unit"] for span in passage.get("spans", [])] or sentences(passage["text"])
-        _show(passage, "", units[0], passage["score"], deps)
+        spans = passage.get("spans", [])
+        if spans and passage["score"] >= LIKELY:
+            _show(passage, "", spans[0]["unit"], passage["score"], deps)
 
 
 def _show(passage: Candidate, answer: str, sentence: str, probability: float, deps: Deps) -> None:

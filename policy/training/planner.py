@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import ClassVar, Final, Literal
 
-from agent.plans import planned, request_of
+from agent.plans import FEWEST, planned, request_of
 from agent.steps.lookups import MOST_TOKENS, Plan, look_up, parse, prompt, reply
 from models.boxed_planner import BASE, SHIPPED, BoxedPlanner, own_adapter
 from models.fetch import checked
@@ -43,8 +43,6 @@ from traces.paths import store_file
 from traces.runs import CorrectedPlans, Run, Runs
 from traces.store import Store
 
-FEWEST: Final = 10
-"""Corrected plans to learn from; of fewer there is nothing to hold out."""
 NAME: Final = "planner"
 _HELD_OUT_EVERY: Final = 5
 _KEPT: Final = 5  # plans that are learned as they were, for each corrected one

@@ -234,7 +234,7 @@ Every `[n]` of the answer opens its passage.
         typed = read(text, self.collection_names)
         trouble = self._refusal(typed)
         if trouble:
-            self.notify(trouble, severity="warning", markup=False)
+            self.notify(trouble, severity="warning", timeout=10, markup=False)
             self.query_one(Prompt).take_back(text)
             return
         self._question_text = text
@@ -251,9 +251,7 @@ Every `[n]` of the answer opens its passage.
         for word in typed.unknown:
             if word.startswith("@"):
                 return f"There is no file or folder {word[1:]}."
-            return (
-                f"No collection is called {word[1:]}; there are {', '.join(sorted(self.collection_names))}."
-            )
+            return f"There is no collection {word[1:]}, only {', '.join(sorted(self.collection_names))}."
         return "" if typed.question else "Add a question to it."
 
     def on_asked_box_posed(self, event: AskedBox.Posed) -> None:

@@ -138,6 +138,8 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
     @on(TabbedContent.TabActivated)
     def _enter_view(self) -> None:
         self.PLACES = ("learn", "decisions" if self._view == "decisions" else "policy")
+        if self._policy_state is not None and self._view != "decisions":
+            self._read_policies()  # the user may have labelled decisions
         self.refresh_bindings()
         self.call_after_refresh(self._take_focus)
 
@@ -214,7 +216,7 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         self._policy_state = state
         self._tell_purpose(_gathered(state.counts))
         self.query_one(PoliciesPane).show(state)
-        self.query_one(TrainingChoice).show(state.stores, state.counts)
+        self.query_one(TrainingChoice).show(state.stores, state.counts, state.plans)
         self._panel.learned_decides = state.decider == LEARNED
         self.refresh_bindings()
 

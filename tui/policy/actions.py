@@ -51,6 +51,7 @@ class PolicyState:
     changes: Sequence[tuple[str, str]]  # as `change_facts` gives them
     counts: Counts  # what the user's own store holds to learn from
     stores: Sequence[Path]  # those that `deepthink collect` filled, sorted by name
+    plans: int = 0  # that the user corrected
 
     @property
     def active(self) -> Listed | None:
@@ -64,6 +65,7 @@ def read_state(engine: Engine) -> PolicyState:
     from policy.serving.registry import Registry
     from traces.decisions import count_decisions
     from traces.paths import data_dir
+    from traces.runs import CorrectedPlans
 
     settings, registry = engine.settings(), Registry()
     active = registry.active()
@@ -76,4 +78,5 @@ def read_state(engine: Engine) -> PolicyState:
         changes=change_facts(registry),
         counts=count_decisions(engine.store),
         stores=sorted((data_dir() / "collected").glob("*.duckdb")),
+        plans=len(CorrectedPlans(engine.store).all()),
     )

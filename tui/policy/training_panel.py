@@ -18,6 +18,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
+from agent.plans import FEWEST
 from policy.serving.card import figure
 from policy.serving.folder import Gate
 from policy.training import progress
@@ -82,6 +83,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         super().__init__()
         self._stores: Sequence[Path] = ()
         self._counts: Counts | None = None  # until they are read
+        self._plans = 0  # that the user corrected
 
     def compose(self) -> ComposeResult:
         yield Static("Method", classes="title")
@@ -95,11 +97,14 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
         self.query_one(MethodList).show(lines, "forest")
 
-    def show(self, stores: Sequence[Path], counts: Counts) -> None:
-        """Draw the sources to learn from: the user's own decisions, and collected stores."""
+    def show(self, stores: Sequence[Path], counts: Counts, plans: int = 0) -> None:
+        """Draw the sources to learn from: the user's own decisions, and collected stores.
+
+        ``plans`` is the number of those that the user corrected.
+        """
         from policy.decisions import usable
 
-        self._stores = stores
+        self._stores, self._plans = stores, plans
         amount = counted(usable(counts), "decision")
         lines = [Line(_OWN, partial(_source_line, "your own runs", amount))]
         lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
@@ -152,8 +157,10 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             lines.append(Content.styled(hint, QUIET))
         self.query_one("#means", Static).update(Content("\n").join(lines))
         until = self.query_one("#until", Static)
-        until.display = not request.sources and request.method != "planner"  # about decisions of own runs
-        if self._counts is not None:
+        until.display = not request.sources  # about the user's own runs
+        if request.method == "planner":
+            until.update(Content.styled(f"\n{_plans_summary(self._plans)}", QUIET))
+        elif self._counts is not None:
             until.update(Content("\n") + _data_summary(self._counts, forest=request.method == "forest"))
 
 
@@ -187,6 +194,10 @@ def _method_line(name: Chosen, width: int) -> Content:
 def _source_line(name: str, amount: str, width: int) -> Content:
     room = min(width - _COST, _NAME + _SUMMARY)
     return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", QUIET))
+
+
+def _plans_summary(plans: int) -> str:
+    return f"Planner: {counted(plans, 'corrected plan')}; at least {FEWEST} are needed."
 
 
 def _data_summary(counts: Counts, *, forest: bool) -> Content:

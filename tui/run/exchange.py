@@ -28,11 +28,11 @@ from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
 from tui.run.words import (
     CHOICES,
-    beginning,
     block_of,
     doing,
     doubts,
     ending,
+    excerpt,
     place,
     places,
     reason,
@@ -105,7 +105,7 @@ same here.
         if fold.status in {"not_found", "stopped"}:
             for hit in fold.nearest():
                 self._passages.append(hit["passage_id"])
-                text = f"{place(hit)}: {beginning(hit['text'], _TEXT_LENGTH)}"
+                text = f"{place(hit)}: {excerpt(hit['text'], question, _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",

@@ -17,7 +17,7 @@ from tui.app.lists import Drawn, RowList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import open_kept
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import GRADES, STEP_ENDINGS, as_text, beginning, place, step_question
+from tui.run.words import GRADES, STEP_ENDINGS, as_text, excerpt, place, step_question
 from tui.terminal import one_line, unmarked
 
 _MAX_PASSAGES = 12  # passages of a step
@@ -30,8 +30,8 @@ class EvidenceList(RowList):
     HELP = """\
 ### The evidence
 
-The passages of each step, best first: the number of the citation if it was kept, its first words, how
-likely it is to answer, and what found it. **Enter** opens it in its document.
+The passages of each step, best first: the number of the citation if it was kept, its words nearest to the
+step's question, how likely it is to answer, and what found it. **Enter** opens it in its document.
 """
 
     def __init__(self) -> None:
@@ -66,7 +66,8 @@ likely it is to answer, and what found it. **Enter** opens it in its document.
             key = f"{step.number}:{passage_id}"
             self._passages[key] = (hit, number, quotes.get(str(number), ""))
             found_by = " and ".join(dict.fromkeys(strategies[passage_id]))
-            draw = partial(_draw_row, hit, number, grades.get(passage_id), found_by)
+            text = excerpt(hit["text"], step.question, _TEXT_LENGTH)
+            draw = partial(_draw_row, hit, text, number, grades.get(passage_id), found_by)
             rows.append(Option(Drawn(draw), id=key))
         return rows
 
@@ -82,15 +83,14 @@ def _draw_heading(step: Step, width: int) -> Content:
 
 
 def _draw_row(
-    hit: Candidate, number: int, grading: tuple[str, float] | None, found_by: str, width: int
+    hit: Candidate, text: str, number: int, grading: tuple[str, float] | None, found_by: str, width: int
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
-    text = beginning(hit["text"], _TEXT_LENGTH)
     location = hanging(f"{mark} ", place(hit), width).stylize("bold" if number else "$foreground 80%")
     details = hanging("     ", f"{grade} · found by {found_by}", width).stylize("$foreground 65%")
-    excerpt = hanging("     ", text, width).stylize("$foreground 80%")
-    return Content("\n").join([location, excerpt, details])
+    shortened = hanging("     ", text, width).stylize("$foreground 80%")
+    return Content("\n").join([location, shortened, details])
 
 
 _STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour

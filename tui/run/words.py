@@ -238,9 +238,23 @@ def uncited(fold: RunFold) -> list[Evidence]:
     return [item for item in fold.evidence if item["number"] not in cited]
 
 
-def beginning(passage: str, longest: int) -> str:
-    """What a passage begins with, in one line; a mail's, without the lines that say who wrote to whom."""
-    return one_line(_MAIL_HEAD.sub("", passage) or passage, longest)
+def excerpt(passage: str, query: str, longest: int) -> str:
+    """A passage in one line; a long one from the sentence or table row on that has most words of a query.
+
+    A mail's is without the lines that say who wrote to whom.
+    """
+    from agent.text.sentences import sentences
+    from agent.text.terms import terms
+
+    text = _MAIL_HEAD.sub("", passage) or passage
+    asked = set(terms(query))
+    units = (
+        [unit for line in text.splitlines() for unit in sentences(line)] if len(text) > longest else [text]
+    )
+    first = max(
+        range(len(units)), key=lambda index: len(asked.intersection(terms(units[index]))), default=0
+    )
+    return one_line(" ".join(["…", *units[first:]] if first else units), longest)
 
 
 def place(item: Evidence | Candidate) -> str:
@@ -377,9 +391,9 @@ def _first_look(event: ev.FirstLook) -> Block:
     words, sentence = one_line(event.answer), one_line(event.sentence, _SENTENCE)
     place = (located(event.title, "", event.page),)
     if not words:
-        return Block("look", f"nearest so far, still reading: {sentence}", place)
+        return Block("look", f"nearest so far: {sentence}", place)
     text = sentence if sentence.casefold().startswith(words.casefold()) else f"{words} – {sentence}"
-    return Block("look", f"first look, still thinking: {text}", place)
+    return Block("look", f"first look, likely: {text}", place)
 
 
 def search(searches: Sequence[ev.Searched], question: str) -> Block:

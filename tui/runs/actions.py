@@ -96,7 +96,12 @@ def correct_plan(store: Store, run: Run, lookups: Sequence[str]) -> str:
         CorrectedPlans(store).withdraw(run.id)
         return f"The plan of run {run.id} is not corrected now."
     count = plans.correct(store, run, lookups)
-    return f"The plan of run {run.id} is corrected; {counted(count, 'plan')} so far."
+    goal = (
+        f"the planner can learn from {plans.FEWEST}"
+        if count < plans.FEWEST
+        else "`deepthink train-planner` learns from them"
+    )
+    return f"The plan of run {run.id} is corrected; {counted(count, 'plan')} so far, {goal}."
 
 
 def check_idle(store: Store, session: Session) -> list[Run]:

@@ -297,7 +297,7 @@ in the folder that the app was started in; `~` is your home folder.
 class PlanScreen(_RunWindow):
     """The look-ups of a run, a line each, to correct; without any, a correction is removed."""
 
-    ABOUT = "What should have been looked up"
+    ABOUT = "What should have been looked up: a question on each line"
     BINDINGS = bindings("plan")
     HELP = """\
 ### Look-ups

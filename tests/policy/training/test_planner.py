@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.plans import correct
+from agent.plans import FEWEST, correct
 from agent.steps.lookups import Plan, PlanRequest, look_up
 from models.boxed_planner import BoxedPlanner, own_adapter
 from policy.serving.folder import Gate
 from policy.training import planner
 from policy.training.adapters import Base, export
 from policy.training.plan_fitting import fit, written
-from policy.training.planner import FEWEST, PlannerRequest, gather, train
+from policy.training.planner import PlannerRequest, gather, train
 from policy.training.progress import CannotTrain, Finished, Trained, TrainingEvent
 from traces.runs import NewRun, Ratings, RunEnd, Runs, StoredEvent
 from traces.store import Store

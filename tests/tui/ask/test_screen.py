@@ -108,7 +108,7 @@ async def test_a_first_look_stands_there_until_the_answer_does(
         look = screen.query_one(".look", Static)
         await until(pilot, gate.reached.is_set)
         await until(pilot, lambda: look.display)
-        assert str(look.content).startswith("first look, still thinking: buys all – Orlavane buys all")
+        assert str(look.content).startswith("first look, likely: buys all – Orlavane buys all")
         assert answer_of(screen.query_one(Exchange)) == ""
         gate.open()
         await until(pilot, lambda: screen.live is None or (screen.fold and screen.fold.unanswered))
@@ -604,7 +604,7 @@ async def test_a_question_asked_at_once_is_limited_to_the_collection_it_names(
 async def test_what_is_mistyped_is_not_asked(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for typed, told in {
-            "#nosuch where is it?": "No collection is called nosuch; there are facts.",
+            "#nosuch where is it?": "There is no collection nosuch, only facts.",
             "@/nonexistent/file.md what is it?": "There is no file or folder /nonexistent/file.md.",
             "what says @~nobody-here about it?": "There is no file or folder ~nobody-here.",
             f"@/{'x' * 300} what is it?": f"There is no file or folder /{'x' * 300}.",

@@ -290,7 +290,8 @@ def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_pat
 def test_what_a_run_should_have_looked_up_is_said_shown_and_withdrawn(ran: str, deepthink: Run) -> None:
     planned = deepthink("runs", "plan", "last").out
     said = deepthink("runs", "plan", "last", "Who makes the bearings?", "Where is #1?")
-    assert (said.code, said.out.rstrip()[-14:]) == (0, "1 plan so far.")
+    assert said.code == 0
+    assert "1 plan so far" in said.out
     assert deepthink("runs", "plan", "last").out == "Who makes the bearings?\nWhere is #1?\n"
     assert "nowhere" in deepthink("runs", "plan", "last", "[nowhere] Who makes the bearings?").refused()
     assert deepthink("runs", "plan", "last", "--drop").code == 0
