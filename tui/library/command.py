@@ -30,7 +30,7 @@ from tui.library import actions
 from tui.library.actions import intake, read_in
 from tui.library.ingesting import show_ingestion
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs, is_alone
-from tui.run.words import excerpt, local_time, located
+from tui.run.words import local_time, located, preview
 from tui.settings.settings import load
 from tui.terminal import clean, console, counted, one_line, print_json, shell_word, table, to_tabulate
 
@@ -307,7 +307,7 @@ def _show_hits(hits: list[Hit], query: str) -> None:
         scores = "  ".join(f"{stage} {score:.4g}" for stage, score in hit.scores.items())
         facts = f"   {passage.collection} · {clean(passage.document)} · {scores}"
         out.print(Text(facts, style="dim"))
-        out.print(Padding(Text(excerpt(passage.text, query, _EXCERPT)), (0, 0, 0, 3), expand=False))
+        out.print(Padding(Text(preview(passage.text, query, _EXCERPT)), (0, 0, 0, 3), expand=False))
     given = [stage for stage in _STAGES if any(stage in hit.scores for hit in hits)]
     if given:
         meanings = "; ".join(f"{stage}: {_STAGES[stage]}" for stage in given)

@@ -32,9 +32,9 @@ from tui.run.words import (
     doing,
     doubts,
     ending,
-    excerpt,
     place,
     places,
+    preview,
     reason,
     support_count,
 )
@@ -105,7 +105,7 @@ same here.
         if fold.status in {"not_found", "stopped"}:
             for hit in fold.nearest():
                 self._passages.append(hit["passage_id"])
-                text = f"{place(hit)}: {excerpt(hit['text'], question, _TEXT_LENGTH)}"
+                text = f"{place(hit)}: {preview(hit['text'], question, _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",

@@ -17,7 +17,7 @@ from tui.app.lists import Drawn, RowList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import open_kept
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import GRADES, STEP_ENDINGS, as_text, excerpt, place, step_question
+from tui.run.words import GRADES, STEP_ENDINGS, as_text, place, preview, step_question
 from tui.terminal import one_line, unmarked
 
 _MAX_PASSAGES = 12  # passages of a step
@@ -66,7 +66,7 @@ step's question, how likely it is to answer, and what found it. **Enter** opens 
             key = f"{step.number}:{passage_id}"
             self._passages[key] = (hit, number, quotes.get(str(number), ""))
             found_by = " and ".join(dict.fromkeys(strategies[passage_id]))
-            text = excerpt(hit["text"], step.question, _TEXT_LENGTH)
+            text = preview(hit["text"], step.question, _TEXT_LENGTH)
             draw = partial(_draw_row, hit, text, number, grades.get(passage_id), found_by)
             rows.append(Option(Drawn(draw), id=key))
         return rows
@@ -89,8 +89,8 @@ def _draw_row(
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
     location = hanging(f"{mark} ", place(hit), width).stylize("bold" if number else "$foreground 80%")
     details = hanging("     ", f"{grade} · found by {found_by}", width).stylize("$foreground 65%")
-    shortened = hanging("     ", text, width).stylize("$foreground 80%")
-    return Content("\n").join([location, shortened, details])
+    excerpt = hanging("     ", text, width).stylize("$foreground 80%")
+    return Content("\n").join([location, excerpt, details])
 
 
 _STATES: Mapping[StepState, tuple[str, str]] = {  # sign, colour

@@ -238,7 +238,7 @@ def uncited(fold: RunFold) -> list[Evidence]:
     return [item for item in fold.evidence if item["number"] not in cited]
 
 
-def excerpt(passage: str, query: str, longest: int) -> str:
+def preview(passage: str, query: str, longest: int) -> str:
     """A passage in one line; a long one from the sentence or table row on that has most words of a query.
 
     A mail's is without the lines that say who wrote to whom.

@@ -13,7 +13,7 @@ from rich.console import Console
 from agent import events as ev
 from tests.tui.parts import LONG, STEP, claim, evidence, finished, note, search, started, whole_run
 from tui.run.render import AnimatedRun, PlainRun
-from tui.run.words import excerpt, located, places
+from tui.run.words import located, places, preview
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -220,10 +220,10 @@ def test_sources_of_the_same_title_are_told_apart() -> None:
     assert places([old, {**old, "number": 2}]) == ["Season plan › Prices"] * 2
 
 
-def test_an_excerpt_begins_where_a_passage_is_nearest_to_the_query() -> None:
+def test_a_preview_begins_where_a_passage_is_nearest_to_the_query() -> None:
     rows = [f"Service {number} | {number}" for number in range(40)]
     table = "\n".join(["Service | Cat", *rows, "Waste | 7"])
-    assert excerpt(table, "waste contract", 60) == "… Waste | 7"
-    assert excerpt(table, "contract", 20).startswith("Service | Cat")
+    assert preview(table, "waste contract", 60) == "… Waste | 7"
+    assert preview(table, "contract", 20).startswith("Service | Cat")
     mail = "From: Ann\nTo: Bob\nSubject: Keys\n\nThe keys are here."
-    assert excerpt(mail, "Who has Ann's keys?", 60) == "The keys are here."
+    assert preview(mail, "Who has Ann's keys?", 60) == "The keys are here."
