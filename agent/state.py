@@ -114,7 +114,8 @@ class Evidence(FoundPassage):
     number: int
     step: int
     excerpt: str  # the distilled text, which the model reads
-    relevance: NotRequired[float]  # the grader's probability that it helps; not in older runs
+    relevance: NotRequired[float]  # the grader's probability that it helps; not in older runs, as the next
+    best: NotRequired[bool]  # whether a look-up, or the question itself, found it first of all
 
 
 class Earlier(TypedDict):

@@ -221,9 +221,7 @@ def most_likely(evidence: Sequence[Evidence], session: Session) -> list[Evidence
 
     The best of each look-up comes before the others: its score tells nothing about another's question.
     """
-    by_score = sorted(evidence, key=lambda item: -item["score"])
-    best = {item["step"]: item["number"] for item in reversed(by_score)}
-    ranked = sorted(by_score, key=lambda item: best[item["step"]] != item["number"])[:_MOST_PASSAGES]
+    ranked = sorted(evidence, key=lambda item: (not item.get("best"), -item["score"]))[:_MOST_PASSAGES]
     while len(ranked) > 1 and not session.fits([], "\n\n".join(map(passage, ranked)), _ROOM):
         ranked.pop()
     return sorted(ranked, key=lambda item: item["number"])

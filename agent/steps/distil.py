@@ -13,6 +13,7 @@ from agent.documents import table_text
 from agent.events import EvidenceKept
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Evidence, RunState, current_step
+from agent.steps.grade import graded
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
@@ -167,6 +168,7 @@ def _keep(
             table = existing["kind"] == "table"
             joined = existing["text"] if table else f"{existing['excerpt']}{GAP}{excerpt}"
             evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": joined})
+    evidence = with_best(evidence, [candidate for candidate, _ in passages])
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     return {
         "evidence": evidence,
@@ -178,6 +180,12 @@ def _keep(
             state["notebook"], notebook.evidence_entry(state["step"], question, entries)
         ),
     }
+
+
+def with_best(evidence: Sequence[Evidence], candidates: Sequence[Candidate]) -> list[Evidence]:
+    """The evidence, with a search's first candidate marked as the best it found, if it may be relevant."""
+    best = {c["passage_id"] for c in candidates[:1] if graded(c["score"]) != "incorrect"}
+    return [Evidence({**item, "best": True}) if item["passage_id"] in best else item for item in evidence]
 
 
 def as_evidence(candidate: Candidate, excerpt: str, number: int, step: int) -> Evidence:

@@ -38,7 +38,7 @@ from agent.steps.answering import (
     questions_of,
     says_nothing_of,
 )
-from agent.steps.distil import as_evidence
+from agent.steps.distil import as_evidence, with_best
 from agent.steps.grade import graded
 from agent.steps.reflect import (
     LIKELY,
@@ -500,10 +500,11 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
         if existing := by_passage.get(candidate["passage_id"]):
             evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": candidate["text"]})
             continue
-        item = as_evidence(candidate, candidate["text"], len(evidence) + 1, step=0)
+        item = as_evidence(candidate, candidate["text"], len(evidence) + 1, state["step"])
         evidence.append(item)
         by_passage[item["passage_id"]] = item
         new_items.append(item)
+    evidence = with_best(evidence, passages)
     entries = state["notebook"]
     if new_items:
         deps.session.emit(EvidenceKept(state["step"], new_items, []))

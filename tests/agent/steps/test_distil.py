@@ -131,6 +131,16 @@ def test_incorrect_passages_are_left_out_but_for_two_where_all_are(
     assert [e["passage_id"] for e in update["evidence"]] == kept
 
 
+@pytest.mark.parametrize(("score", "best"), [(0.9, [4]), (0.0, [])])
+def test_the_best_passage_of_a_look_up_is_marked_if_it_was_kept_before_too(
+    make: Make, score: float, best: list[int]
+) -> None:
+    known = [evidence(number, _BEARINGS, passage_id=number) for number in (3, 4)]
+    found = [candidate(number, _BEARINGS, grade="correct", score=score) for number in (4, 3, 5)]
+    update = distil(state(**_BEFORE, evidence=known, candidates=found), make())
+    assert [e["passage_id"] for e in update["evidence"] if e.get("best")] == best
+
+
 def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: Events) -> None:
     nothing = distil(state(**_BEFORE), make(profile_name="seed"))
     assert (nothing["fresh"], nothing["barren"]) == ([], 1)

@@ -312,10 +312,10 @@ def test_each_look_up_has_its_best_passage_in_the_prompt(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answering, "_MOST_PASSAGES", 2)
-    steps_and_scores = [(1, 0.9), (1, 0.8), (2, 0.1)]
     held = [
-        evidence(number, f"Fact {number}.", step=step_number, score=score)
-        for number, (step_number, score) in enumerate(steps_and_scores, start=1)
+        evidence(1, "Fact 1.", score=0.9, best=True),
+        evidence(2, "Fact 2.", score=0.8),
+        evidence(3, "Fact 3.", score=0.1, best=True),
     ]
     deps = make()
     assert [item["number"] for item in answering.most_likely(held, deps.session)] == [1, 3]
