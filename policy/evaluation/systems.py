@@ -125,9 +125,8 @@ class Answered:
     noted: tuple[Place, ...] | None = None  # places of the passages that its findings cite; None likewise
     first_words: float | None = None
     """Seconds until the first words of an answer were shown; None if none were."""
-    first_look: float | None = (
-        None  # seconds until a run showed its first or nearest finding; None likewise
-    )
+    first_look: float | None = None
+    """Seconds until a run showed what it found first; None if it showed nothing."""
 
 
 System: TypeAlias = Callable[[str, Parts], Answered]
