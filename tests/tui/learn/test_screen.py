@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from textual.widgets import Static, TabbedContent
 
-from tests.tui.decisions.test_screen import QUESTION, opened, store_decided
+from tests.tui.decisions.test_screen import QUESTION, TAKEN, opened, store_decided
 from tests.tui.seen import text_of
 from tests.tui.waiting import until
+from traces.decisions import Labels
+from traces.runs import CorrectedPlans
 from tui.app.app import DeepthinkApp
 from tui.decisions.strip import DecisionStrip
 from tui.policy.policies import PolicyRows
@@ -38,6 +40,24 @@ async def test_its_views_are_gone_through_by_key_and_mouse(app: DeepthinkApp) ->
         await pilot.press("f2", "f5")
         await until(pilot, lambda: app.screen is screen)
         assert tabs.active == "policies", "one comes back to the view one left"
+
+
+async def test_a_view_counts_what_was_said_meanwhile(app: DeepthinkApp) -> None:
+    taken = [decision for decision in TAKEN if decision.label != "teach"]
+    run_id = store_decided(app.engine.store, taken)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "3 of at least 20" in text_of(screen, "#purpose"))
+        await pilot.press("left")
+        await until(pilot, lambda: "haven't labelled a decision" in text_of(screen, "#until"))
+        await pilot.press("right")
+        await until(pilot, lambda: screen.query_one(TabbedContent).active == "decisions")
+        Labels(app.engine.store).put(run_id, 0, "FINISH")
+        CorrectedPlans(app.engine.store).put(run_id, [("", "Who makes the bearings?")])
+        await pilot.press("left")
+        await until(pilot, lambda: "haven't labelled a decision" not in text_of(screen, "#until"))
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "1 corrected plan; at least 10" in text_of(screen, "#until"))
 
 
 async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp) -> None:
