@@ -116,7 +116,7 @@ def stated_date(blocks: Sequence[Block]) -> str:
     top = [line for text in first[:_TOP] for line in text.splitlines()][:_TOP]
     labelled = (_labelled_date(line, code, _LABEL_WORDS) for line in top)
     headings = [block.text for block in blocks[:1] if block.kind == "heading"]
-    headed = (_labelled_date(heading, code, _LONGEST_TITLE) for heading in headings)
+    headed = (_labelled_date(heading, code, len(heading.split())) for heading in headings)
     return next(filter(None, chain(map(full_date, first[:20]), labelled, headed)), "")
 
 

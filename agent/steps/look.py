@@ -85,8 +85,16 @@ def _show_nearest(passages: list[Candidate], deps: Deps) -> None:
 
 
 def _show(passage: Candidate, answer: str, sentence: str, probability: float, deps: Deps) -> None:
-    place = (passage["passage_id"], passage["title"], passage["page"])
-    deps.session.emit(FirstLook(answer, sentence, *place, probability))
+    deps.session.emit(
+        FirstLook(
+            answer=answer,
+            sentence=sentence,
+            passage_id=passage["passage_id"],
+            title=passage["title"],
+            page=passage["page"],
+            probability=probability,
+        )
+    )
 
 
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from agent.support import missing_numbers, support
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
-from agent.text.terms import terms
+from agent.text.terms import nearest, terms
 from models.protocols import Reader
 
 SURE: Final = 0.9
@@ -152,11 +152,8 @@ def _sources(answer: str, named: int, evidence: Sequence[Evidence]) -> list[Evid
 
 def quote(answer: str, item: Evidence) -> str:
     """The sentence or table row of the passage's excerpt that holds most of ``answer``."""
-    answer_terms = set(terms(answer))
-    units = [unit for unit in sentences(item["excerpt"].replace(GAP, "\n")) if unit]
-    return without_marks(
-        max(units, key=lambda unit: len(answer_terms.intersection(terms(unit))), default=answer)
-    )
+    units = sentences(item["excerpt"].replace(GAP, "\n"))
+    return without_marks(units[nearest(units, answer)] if units else answer)
 
 
 def reflect(state: RunState, deps: Deps) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import snowballstemmer
@@ -41,6 +41,12 @@ def terms(text: str) -> list[str]:
     # Compared before stemming, which turns "does" into "doe".
     content_terms = [term for word, term in pairs if word not in _STOP_WORDS]
     return content_terms or [term for _, term in pairs]
+
+
+def nearest(units: Sequence[str], text: str) -> int:
+    """The index of the first unit that shares most different terms with a text; there has to be a unit."""
+    wanted = set(terms(text))
+    return max(range(len(units)), key=lambda index: len(wanted.intersection(terms(units[index]))))
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ class PolicyState:
     changes: Sequence[tuple[str, str]]  # as `change_facts` gives them
     counts: Counts  # what the user's own store holds to learn from
     stores: Sequence[Path]  # those that `deepthink collect` filled, sorted by name
-    plans: int = 0  # that the user corrected
+    plans: int  # that the user corrected
 
     @property
     def active(self) -> Listed | None:

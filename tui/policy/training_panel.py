@@ -97,7 +97,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
         self.query_one(MethodList).show(lines, "forest")
 
-    def show(self, stores: Sequence[Path], counts: Counts, plans: int = 0) -> None:
+    def show(self, stores: Sequence[Path], counts: Counts, plans: int) -> None:
         """Draw the sources to learn from: the user's own decisions, and collected stores.
 
         ``plans`` is the number of those that the user corrected.

@@ -66,8 +66,7 @@ step's question, how likely it is to answer, and what found it. **Enter** opens 
             key = f"{step.number}:{passage_id}"
             self._passages[key] = (hit, number, quotes.get(str(number), ""))
             found_by = " and ".join(dict.fromkeys(strategies[passage_id]))
-            text = preview(hit["text"], step.question, _TEXT_LENGTH)
-            draw = partial(_draw_row, hit, text, number, grades.get(passage_id), found_by)
+            draw = partial(_draw_row, hit, step.question, number, grades.get(passage_id), found_by)
             rows.append(Option(Drawn(draw), id=key))
         return rows
 
@@ -83,10 +82,11 @@ def _draw_heading(step: Step, width: int) -> Content:
 
 
 def _draw_row(
-    hit: Candidate, text: str, number: int, grading: tuple[str, float] | None, found_by: str, width: int
+    hit: Candidate, question: str, number: int, grading: tuple[str, float] | None, found_by: str, width: int
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
+    text = preview(hit["text"], question, _TEXT_LENGTH)
     location = hanging(f"{mark} ", place(hit), width).stylize("bold" if number else "$foreground 80%")
     details = hanging("     ", f"{grade} · found by {found_by}", width).stylize("$foreground 65%")
     excerpt = hanging("     ", text, width).stylize("$foreground 80%")

@@ -244,17 +244,12 @@ def preview(passage: str, query: str, longest: int) -> str:
     A mail's is without the lines that say who wrote to whom.
     """
     from agent.text.sentences import sentences
-    from agent.text.terms import terms
+    from agent.text.terms import nearest
 
     text = _MAIL_HEAD.sub("", passage) or passage
-    asked = set(terms(query))
-    units = (
-        [unit for line in text.splitlines() for unit in sentences(line)] if len(text) > longest else [text]
-    )
-    first = max(
-        range(len(units)), key=lambda index: len(asked.intersection(terms(units[index]))), default=0
-    )
-    return one_line(" ".join(["…", *units[first:]] if first else units), longest)
+    units = sentences(text) if len(text) > longest else []
+    first = nearest(units, query) if units else 0
+    return one_line(" ".join(["…", *units[first:]]) if first else text, longest)
 
 
 def place(item: Evidence | Candidate) -> str:

@@ -458,7 +458,7 @@ def test_an_earlier_version_is_no_source_where_the_latest_is_likely_to_answer(ma
 
 def test_never_has_it_rewritten_once_and_then_withheld(make: Make) -> None:
     deps = make(approve="never")
-    assert approve(state(), deps)["approval"] == "rewrite"
+    assert approve(state(), deps) == {"approval": "rewrite", "spent": ["rewrite"]}
     update = approve(state(approval="rewrite"), deps)
     assert (update["status"], update["answer"]) == ("rejected", WITHHELD)
 

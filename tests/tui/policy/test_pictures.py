@@ -65,7 +65,7 @@ def _told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
     decider, changes = "learned" if rows else "rules", [("2026-11-20 10:20", "chosen boxed-forest")]
-    state = PolicyState(decider, "lean", "", rows, "", changes, some(), STORES)
+    state = PolicyState(decider, "lean", "", rows, "", changes, some(), STORES, 0)
     patch.setattr("tui.policy.actions.read_state", lambda _engine: state)
 
 

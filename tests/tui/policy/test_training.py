@@ -74,7 +74,7 @@ async def test_method_and_source_are_chosen_by_key(
         assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
         few = replace(some(), runs=4, sources={"rules": 12}, versions={STATE_VERSION: 12})
-        choice.show([hotpot, musique], few)
+        choice.show([hotpot, musique], few, 0)
         assert "Forest: 12 of about 20 decisions. 8 more are needed" in text_of(screen, "#until")
         assert "12 of at least 20" in enough(12), "the header counts to the same number"
         await pilot.press("down")
