@@ -107,7 +107,7 @@ def load_command(name: str) -> Any:
         single_app.command()(command_or_app)
         command = typer.main.get_command(single_app)
     command.name = name
-    _name_types_plainly(command)
+    _adapt(command)
     return command
 
 
@@ -168,14 +168,27 @@ def run(arguments: list[str]) -> int:
     return failures.guarded(lambda: command.main(arguments, prog_name="deepthink", standalone_mode=False))
 
 
-def _name_types_plainly(command: Any) -> None:
-    """Name the types of parameters in plain words; typer shows ``<list[str]>`` and ``<int range>``."""
+class _Context(typer.Context):
+    """Adds itself to an error of the parser that does not say which command is wrong."""
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
+        if getattr(error, "ctx", self) is None:
+            error.ctx = self
+        return super().__exit__(kind, error, trace)
+
+
+def _adapt(command: Any) -> None:
+    """Have errors name the command, and name the types of parameters in plain words.
+
+    Typer shows ``<list[str]>`` and ``<int range>``.
+    """
+    command.context_class = _Context
     for parameter in command.params:
         display_type = parameter.display_type
         words = _TYPES if parameter.param_type_name == "option" else {}  # arguments have a name instead
         parameter.display_type = partial(_plain_type, display_type, words)
     for subcommand in getattr(command, "commands", {}).values():
-        _name_types_plainly(subcommand)
+        _adapt(subcommand)
 
 
 _TYPES: Final = {

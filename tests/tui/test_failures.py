@@ -155,6 +155,11 @@ def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
         "Invalid value for '--limit' / '-n': it has to be a whole number.",
         "  `deepthink library search --help` shows how.",
     ]
+    assert deepthink("ask", "--from").refused().splitlines() == [
+        "Option '--from' requires an argument.",
+        "  `deepthink ask --help` shows how.",
+    ]
+    assert "`deepthink library list --help`" in deepthink("library", "list", "--type").refused()
     assert deepthink("ask", "--jsno").err.startswith("There is no option --jsno (similar: --json).\n")
     assert "Did you mean 'ingest'?" in deepthink("ingets").err
 
