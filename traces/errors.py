@@ -42,7 +42,12 @@ def first_problem(error: ValidationError) -> str:
     return ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"])))
 
 
-def did_you_mean(name: str, names: Collection[str], otherwise: str) -> str:
-    """The way out for a name that does not exist: a similar one of ``names``, or ``otherwise``."""
-    near = difflib.get_close_matches(name, names, n=1)
-    return f"Did you mean “{near[0]}”?" if near else otherwise
+def did_you_mean(name: str, names: Collection[str], otherwise: str, prefix: str = "") -> str:
+    """The way out for a name that does not exist: a similar one of ``names``, or ``otherwise``.
+
+    ``prefix`` is what all of them begin with; it does not make them similar.
+    """
+    near = difflib.get_close_matches(
+        name.removeprefix(prefix), [known.removeprefix(prefix) for known in names], n=1
+    )
+    return f"Did you mean “{prefix}{near[0]}”?" if near else otherwise

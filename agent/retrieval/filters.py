@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from agent.documents.reading import FORMATS, MEDIA_TYPES
-from traces.errors import DeepthinkError
+from traces.errors import DeepthinkError, did_you_mean
 from traces.records import Filters
 
 NAMES: Final = ("from", "after", "before", "type", "folder")
@@ -74,8 +74,9 @@ def _kinds(word: str) -> tuple[str, ...]:
     if f".{name}" in MEDIA_TYPES:
         kinds.append(f".{name}")
     if not kinds:
-        groups = ", ".join(dict.fromkeys(kind.group for kind in FORMATS))
-        raise BadFilter(
-            f"There is no type “{word}”.", f"Use an extension, such as xlsx, or one of: {groups}."
-        )
+        groups = dict.fromkeys(kind.group for kind in FORMATS)
+        choice = f"Use an extension, such as xlsx, or one of: {', '.join(groups)}."
+        extensions = [suffix.removeprefix(".") for suffix in MEDIA_TYPES]
+        near = did_you_mean(name, [*groups, *extensions], "")
+        raise BadFilter(f"There is no type “{word}”.", f"{near} {choice}".lstrip())
     return tuple(kinds)

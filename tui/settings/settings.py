@@ -63,6 +63,7 @@ OF_MODELS: Final = set(
 """Settings that the opened models depend on."""
 
 _PREFIX = "DEEPTHINK_"
+_OTHER_VARIABLES: Final = ("DEEPTHINK_HOME", "DEEPTHINK_MODELS", "DEEPTHINK_DEBUG")
 _APP = "app."
 _EMAIL = re.compile(r"[!-?A-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 
@@ -224,6 +225,14 @@ def load(
     for key in values:
         if key not in fields() and not any(name.startswith(f"{key}.") for name in fields()):
             warn(f"{_place(key)}: there is no such setting; it is ignored. {_way_out(key)}")
+    known = (*map(variable, fields()), *_OTHER_VARIABLES)
+    for name in os.environ:  # told only if it is similar: other programs have names of their own
+        if (
+            name.startswith(_PREFIX)
+            and name not in known
+            and (hint := did_you_mean(name, known, "", _PREFIX))
+        ):
+            warn(f"{name} in the environment: there is no such variable; it is ignored. {hint}")
     try:
         return Settings.model_validate(_nest(values))
     except ValidationError as error:

@@ -160,6 +160,12 @@ def test_a_mistyped_collection_suggests_the_right_one(command: str, library: Pat
     assert told.endswith("\n  Did you mean “facts”?\n")
 
 
+@pytest.mark.parametrize("command", ["ask Why?", "library list", "library search words"])
+def test_a_mistyped_type_suggests_the_right_one(command: str, library: Path, deepthink: Run) -> None:
+    told = deepthink(*command.split(), "--type", "mial").refused()
+    assert "Did you mean “mail”? Use an extension, such as xlsx, or one of: html, pdf" in told
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -89,6 +89,26 @@ def test_what_is_unknown_or_only_looks_is_told_and_stops_nothing(monkeypatch: py
     ]
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("DEEPTHINK_MODLE", "DEEPTHINK_MODEL"),
+        ("DEEPTHINK_BUDGET_STEP", "DEEPTHINK_BUDGET_STEPS"),
+        ("DEEPTHINK_HOEM", "DEEPTHINK_HOME"),
+    ],
+)
+def test_a_mistyped_variable_suggests_the_right_one(
+    typed: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(typed, "x")
+    monkeypatch.setenv("DEEPTHINK_DATA", "of another program")
+    told: list[str] = []
+    load(warn=told.append)
+    assert told == [
+        f"{typed} in the environment: there is no such variable; it is ignored. Did you mean “{meant}”?"
+    ]
+
+
 def test_a_bad_value_is_named_where_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadSetting, match=r"^--steps: it has to be at least 1"):
         load({"budget.steps": "0"})
