@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from textwrap import wrap
 from typing import ClassVar, Literal
 
 from rich.text import Text
@@ -18,6 +20,7 @@ from textual.widgets import DataTable, Static
 from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import ACTIONS_BY_ID
+from tui.app.lists import Drawn
 from tui.app.offers import deepthink
 from tui.run.fold import RunFold, fold_of
 from tui.run.words import ENDINGS, ending, local, local_time, reason, status
@@ -97,8 +100,11 @@ def short_time(moment: datetime) -> str:
 
 _LOOK_AHEAD_ROWS = 40  # the next page is loaded this many rows before the last
 _MAX_QUESTION = 200  # characters; no row is wider
-_BESIDES = ("runs.status", "runs.mark", "runs.again", "runs.delete", "runs.forget", "runs.unfinished")
+_BESIDES = tuple(
+    f"runs.{name}" for name in ("status", "plan", "mark", "again", "delete", "forget", "unfinished")
+)
 """Actions that do not fit in the footer in 80 columns; the preview names their keys."""
+_UNBROKEN = "\u00a0"
 _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 
 
@@ -216,16 +222,22 @@ class RunPreview(VerticalScroll):
     def show(self, preview: Preview | None) -> None:
         """Show a run; nothing if there is none."""
         self.scroll_home(animate=False)
-        text, names = Content(""), ""
+        text, keys = Content(""), list[str]()
         if preview is not None:
             key_for = deepthink(self).key_for
             question = Content(one_line(preview.run.question)).stylize("bold")
             answer = Content(preview.fold.answer or _no_answer_text(preview, key_for("runs.resume")))
             facts = Content("\n".join(_facts(preview))).stylize("$foreground 65%")
             text = Content("\n\n").join([question, answer, facts])
-            names = " · ".join(f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES)
+            keys = [f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES]
         self.query_one("#preview", Static).update(text)
-        self.query_one("#preview-keys", Static).update(names)
+        self.query_one("#preview-keys", Static).update(Drawn(partial(_draw_keys, keys)))
+
+
+def _draw_keys(keys: Sequence[str], width: int) -> Content:
+    """The keys with what they do, none of them on two lines."""
+    whole = "  ".join(key.replace(" ", _UNBROKEN) for key in keys)
+    return Content("\n".join(wrap(whole, width)).replace(_UNBROKEN, " "))
 
 
 def _facts(preview: Preview) -> list[str]:

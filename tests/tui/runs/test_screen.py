@@ -77,6 +77,7 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "3 sources" in text_of(app.screen, "#preview")
         assert "because enough was found" in text_of(app.screen, "#preview")
         assert "Tolvang supplies it [1]." in text_of(app.screen, "#preview")
+        assert "l plan" in text_of(app.screen, "#preview-keys")
         first = app.screen.query_one(RunList).get_row_at(0)
         assert stored.QUESTION in str(first[0])  # what a run is looked for by comes first
         statuses = [str(app.screen.query_one(RunList).get_cell(run, "status")) for run in three]

@@ -30,7 +30,7 @@ def main() -> None:
             terminal.key("enter")
             terminal.shows("✓ answered", "[2]")
             terminal.press("ask.citations")
-            terminal.shows("Next citation")
+            terminal.shows("l Plan")
             terminal.picture(_PICTURES / "answer.svg", "An answer, each claim with its source")
             terminal.press("answer.open")
             terminal.shows("cited as [1]", "“", lambda screen: "│ …" not in screen)  # its title is read

@@ -93,7 +93,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
     terminal.press("ask.panel")
     terminal.shows(_answered, "by their sources", patience=_LONG)
     terminal.press("ask.citations")
-    terminal.shows("Next citation")  # the footer: the answer has the focus
+    terminal.shows("l Plan")  # the footer: the answer has the focus
     terminal.press("answer.open")
     terminal.shows("cited as [1]", "“")
     terminal.press("passage.close")
