@@ -155,6 +155,7 @@ class Claim(TypedDict):
     verdict: Verdict
     reason: str  # why it is not supported, for the user; "" if it is
     unsure: NotRequired[bool]  # supported, but maybe beside the point; or only its numbers were checked
+    refuted: NotRequired[bool]  # a passage that it cites says otherwise
 
 
 class Logged(TypedDict):

@@ -292,11 +292,15 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     if abstains(claims[0]["text"]):
         parts = " ".join(_left_out(state, notes, "", passages, deps)) if in_parts else ""
         return parts or (not refused_twice and _proposal(state)) or draft
-    # The reader marked words that it takes for the answer; the model's are kept if they answer too.
+    # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
+    # the passages refute them.
     if (
         state["route"] == "single"
         and (proposal := _proposal(state))
-        and not is_answer(deps.reader, questions, claims, evidence)
+        and (
+            not is_answer(deps.reader, questions, claims, evidence)
+            or _is_refuted(_checked(draft, questions, evidence, deps))
+        )
     ):
         return proposal
     if in_parts:
@@ -335,6 +339,12 @@ def _from_likely(
         deps.session, f"{question} {text}", question
     )
     return draft if refused_twice else cited, refused_twice
+
+
+def _is_refuted(claims: Sequence[Claim]) -> bool:
+    return any(claim.get("refuted") for claim in claims) and not any(
+        claim["verdict"] == "supported" for claim in claims
+    )
 
 
 def _hide(_text: str) -> None:

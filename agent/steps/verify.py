@@ -129,7 +129,7 @@ def verify_by_reader(
         _accept_marked(reader, _judge(claim, passages, supports, question, evidence), passages, question)
         for claim, passages, supports in zip(claims, cited, judgements, strict=True)
     ]
-    checked = _cite_again(reader, checked, judgements, question, evidence)
+    checked = _cite_again(reader, checked, question, evidence)
     checked = [_with_cell(claim, questions, citations.cited(claim, evidence)) for claim in checked]
     if any(cell and cell.agrees(claim["text"]) for claim, cell in zip(checked, asked_cells, strict=True)):
         return checked
@@ -194,16 +194,11 @@ def _read(
 def _cite_again(
     reader: Reader,
     claims: Sequence[Claim],
-    judgements: Sequence[Sequence[Support]],
     question: str,
     evidence: Sequence[Evidence],
 ) -> list[Claim]:
     """The claims, those that their passages say nothing of with a passage that supports them."""
-    unsupported = [
-        claim
-        for claim, supports in zip(claims, judgements, strict=True)
-        if claim["verdict"] == "not" and not any(one.refuted >= _SURE for one in supports)
-    ]
+    unsupported = [claim for claim in claims if claim["verdict"] == "not" and not claim.get("refuted")]
     passages = sorted(evidence, key=lambda item: -item["score"])[:_OTHERS]
     options = [
         [[item] for item in passages if item["number"] not in claim["cites"]] for claim in unsupported
@@ -344,6 +339,8 @@ def _judge(
     )
     if verdict == "partly" and not readable(claim["text"]):
         checked["unsure"] = True
+    if verdict == "not" and any(judgement.refuted >= _SURE for judgement in judgements):
+        checked["refuted"] = True
     return checked
 
 

@@ -233,6 +233,17 @@ def test_a_draft_that_does_not_answer_gives_way_to_the_words_that_the_reader_mar
     assert update["draft"] == _MARKED_WORDS
 
 
+def test_a_draft_that_the_passages_refute_gives_way_to_the_words_that_the_reader_marked(make: Make) -> None:
+    refuting = WordReader(reads=0.9, supports=Support(0.35, 0.6, 0.05))
+
+    def draft(route: str, **fields: Any) -> str:
+        deps = make(["Orlavane buys from Tolvang [1]."], reader=refuting)
+        return str(_draft(deps, route=route, notes=[_LOST], **fields)["draft"])
+
+    assert draft("single", candidates=_MARKED) == _MARKED_WORDS
+    assert draft("single") == draft("deep", candidates=_MARKED) == "Orlavane buys from Tolvang [1]."
+
+
 def test_an_answer_is_rewritten_from_findings_that_are_likely_answers(make: Make) -> None:
     # A quotation is supported by its passage, whatever was asked.
     for reader, draft in ((_AGREEING, _FINDINGS), (_JUDGING, ""), (_DOUBTING, "")):
