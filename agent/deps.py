@@ -18,7 +18,7 @@ from agent.retrieval.recall import Recall, Strategy
 from agent.session import Session
 from agent.state import AnswerSpan, Candidate, Claim, Evidence, Grade, Route
 from agent.steering import Steering
-from agent.steps.lookups import Plan, PlanRequest
+from agent.steps.plan_text import Plan, PlanRequest
 from models.protocols import Reader
 from models.structured import Origin
 from traces.library import Library

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agent.steps.lookups import COLLECTION, MOST_LOOKUPS, PlanRequest, parse
 from agent.steps.plan import first_request
+from agent.steps.plan_text import COLLECTION, MOST_LOOKUPS, PlanRequest, parse
 from traces.errors import DeepthinkError
 from traces.runs import CorrectedPlans, Run, Runs, Sessions, StoredEvent
 from traces.store import Store

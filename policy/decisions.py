@@ -34,7 +34,7 @@ from agent.decisions.features import features, state_text
 from agent.state import ACTIONS, PLAN_ACTIONS, TRIES, Action
 from traces.decisions import Counts
 from traces.errors import DeepthinkError
-from traces.exchange import take_in
+from traces.parquet import take_in
 from traces.paths import existing_file
 from traces.store import Store
 

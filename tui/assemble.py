@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.catalogue import CATALOGUE, QWEN_CODER_0_5B, CatalogueRole, ModelEntry, entry
-from models.fetch import checked
+from models.fetch.pull import checked
 from models.library_loading import forbid_hubs
 from models.protocols import (
     Chat,
@@ -67,7 +67,7 @@ def open_chat(settings: Settings) -> Chat:
             raise AddressNotConfirmed(kind, unconfirmed)
         return open_server(settings, kind).open_chat(name, settings.context_tokens)
     from models.boxed_answerer import adapter_of
-    from models.llama_cpp import LlamaCppChat
+    from models.llama_cpp.chat import LlamaCppChat
 
     path, label = chat_file(name)
     return LlamaCppChat(
@@ -125,7 +125,7 @@ def open_recogniser(settings: Settings) -> TextRecogniser | None:
 
 def open_reader(settings: Settings) -> Reader:
     """The boxed reader, not yet loaded; with a reranker in the settings, that orders the passages."""
-    from models.boxed_reader import BoxedReader, RankedReader
+    from models.boxed_reader.reader import BoxedReader, RankedReader
 
     reader, reranker = BoxedReader(), open_reranker(settings)
     return reader if reranker is None else RankedReader(reader, reranker)
@@ -138,7 +138,7 @@ def open_planner(settings: Settings) -> Completer | None:
     """
     if settings.planner == "model":
         return None
-    from models.boxed_planner import installed_planner
+    from models.boxed_planner.planner import installed_planner
 
     return installed_planner()
 

@@ -33,7 +33,7 @@ from agent.state import (
     added_and_open,
     updated,
 )
-from agent.steps.lookups import look_up
+from agent.steps.plan_text import look_up
 from models.protocols import GenerationCancelled
 
 _QUESTION = "What next?"

@@ -12,7 +12,7 @@ from agent import notebook
 from agent.deps import Deps
 from agent.events import FirstLook, Planned, Routed
 from agent.state import Candidate, RunState
-from agent.steps.lookups import look_up
+from agent.steps.plan_text import look_up
 from agent.steps.reflect import LIKELY, likely_span
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import recall

@@ -20,8 +20,8 @@ from agent.budget import BudgetExhausted
 from agent.deps import Deps
 from agent.session import Session
 from agent.state import PlanStep, Route, RunState, open_steps, still_missing
-from agent.steps import lookups
-from agent.steps.lookups import MOST_LOOKUPS, Plan, PlanRequest, look_up
+from agent.steps import plan_text
+from agent.steps.plan_text import MOST_LOOKUPS, Plan, PlanRequest, look_up
 from agent.steps.queries import one_line, references
 from agent.text.terms import terms
 from models.protocols import Completer
@@ -36,7 +36,7 @@ _LINE_TOKENS: Final = 80
 
 
 class TaughtPlanner:
-    """The small model trained on the text of `agent.steps.lookups`: one call for everything."""
+    """The small model trained on the text of `agent.steps.plan_text`: one call for everything."""
 
     def __init__(self, model: Completer) -> None:
         self._model = model
@@ -86,8 +86,8 @@ class TaughtPlanner:
 
     def _generate_plan(self, session: Session, request: PlanRequest) -> Plan | None:
         session.on_call("plan")
-        text = self._model.complete(lookups.prompt(request), lookups.MOST_TOKENS)
-        return lookups.parse(plain(text), request)
+        text = self._model.complete(plan_text.prompt(request), plan_text.MOST_TOKENS)
+        return plan_text.parse(plain(text), request)
 
 
 class _Chosen(BaseModel):
@@ -249,7 +249,7 @@ def _revise(state: RunState, deps: Deps) -> dict[str, Any]:
 
 def _renumber(question: str, numbers: Mapping[int, int]) -> str:
     """``question`` with each reference replaced by its number in ``numbers``, if it has one there."""
-    return lookups.RESULT.sub(
+    return plan_text.RESULT.sub(
         lambda reference: f"#{numbers.get(int(reference[1]), int(reference[1]))}", question
     )
 

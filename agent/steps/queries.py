@@ -13,7 +13,7 @@ from agent import prompts
 from agent.retrieval.recall import Strategy
 from agent.session import Session
 from agent.state import Candidate, Note
-from agent.steps.lookups import RESULT
+from agent.steps.plan_text import RESULT
 from agent.text.terms import terms
 
 _MAX_QUERY_CHARS = 300  # a longer "query" is an essay, and finds nothing

@@ -11,8 +11,8 @@ from agent.deps import Deps
 from agent.events import Replied, Routed
 from agent.state import Route, RunState
 from agent.steps.converse import is_small_talk
-from agent.steps.lookups import Plan, look_up
 from agent.steps.plan import request_of
+from agent.steps.plan_text import Plan, look_up
 
 _REASONS: Final[dict[Route, str]] = {
     "direct": "It needs no documents.",

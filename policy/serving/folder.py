@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from agent.decisions.decider import STATE_VERSION
 from models.catalogue import entry
-from models.fetch import installed
+from models.fetch.pull import installed
 from models.library_loading import import_torch
 from models.protocols import ModelMissing
 from policy.serving.card import card

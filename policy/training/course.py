@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 from agent.decisions.decider import STATE_VERSION
 from models.catalogue import ALL_MINILM_L6_V2, entry
-from models.fetch import checked
+from models.fetch.pull import checked
 from models.library_loading import forbid_hubs, import_torch
 from models.protocols import ModelMissing
 from policy.decisions import COST, Examples, Tree, examples

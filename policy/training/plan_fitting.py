@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from agent.steps.lookups import Plan, PlanRequest, look_up, prompt, reply
+from agent.steps.plan_text import Plan, PlanRequest, look_up, prompt, reply
 from policy.training.adapters import (
     Base,
     avoid_cudnn_attention,

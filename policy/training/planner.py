@@ -21,9 +21,9 @@ from random import Random
 from typing import ClassVar, Final, Literal
 
 from agent.plans import FEWEST, planned, request_of
-from agent.steps.lookups import MOST_TOKENS, Plan, look_up, parse, prompt, reply
-from models.boxed_planner import BASE, SHIPPED, BoxedPlanner, own_adapter
-from models.fetch import checked
+from agent.steps.plan_text import MOST_TOKENS, Plan, look_up, parse, prompt, reply
+from models.boxed_planner.planner import BASE, SHIPPED, BoxedPlanner, own_adapter
+from models.fetch.pull import checked
 from models.library_loading import forbid_hubs
 from models.protocols import Completer, ModelMissing
 from policy.serving.folder import Gate

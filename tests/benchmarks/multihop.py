@@ -14,7 +14,7 @@ import numpy as np
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.indexing import embed_library, new_document, passage_text
 from agent.documents.sources import Content
-from agent.steps.lookups import RESULT
+from agent.steps.plan_text import RESULT
 from models.protocols import Embedder
 from policy.questions import BadQuestions, Case, CaseSet, Place, records
 from traces.library import Library

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from models import boxed_planner, boxed_reader
+from models.boxed_planner import planner
+from models.boxed_reader import reader
 from policy.evaluation.evaluating import Rows
 from tests.benchmarks.evaluation import PAGE, ROWS, digest
 from tests.benchmarks.planner.evaluation import table as of_planner
@@ -24,7 +25,7 @@ def test_the_page_has_the_tables_of_the_committed_rows() -> None:
 
 @pytest.mark.parametrize(
     ("name", "folder", "table"),
-    [("reader", boxed_reader.SHIPPED, of_reader), ("planner", boxed_planner.SHIPPED.parent, of_planner)],
+    [("reader", reader.SHIPPED, of_reader), ("planner", planner.SHIPPED.parent, of_planner)],
 )
 def test_a_card_has_the_measured_figures(name: str, folder: Path, table: Callable[[Any], str]) -> None:
     figures = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))

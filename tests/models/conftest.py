@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.llama_cpp import LlamaCppChat
+from models.llama_cpp.chat import LlamaCppChat
 from tests.models.servers.ollama_server import LoopbackOllama, loopback_ollama
 from traces import paths
 

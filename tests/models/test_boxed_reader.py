@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import boxed_reader
-from models.boxed_reader import (
+from models.boxed_reader import reader as module
+from models.boxed_reader.reader import (
     MANIFEST,
     MODEL,
     SHIPPED,
@@ -192,8 +192,8 @@ def test_a_passage_is_read_once_for_a_question(monkeypatch: pytest.MonkeyPatch) 
         read.append(token_ids)
         return run(session, token_ids, second)
 
-    run = boxed_reader._run
-    monkeypatch.setattr(boxed_reader, "_run", counted)
+    run = module._run
+    monkeypatch.setattr(module, "_run", counted)
     passages = ["Staff › Travel\nJo approves flights.", "Staff › Rooms\nMo has the key."]
     reader = BoxedReader()
     first = reader.read("Who has the key?", passages)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.llama_cpp import LlamaCppChat
+from models.llama_cpp.chat import LlamaCppChat
 from models.token_estimate import at_least, at_most
 from traces import paths
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 from agent import notebook, prompts
-from models.llama_cpp import LlamaCppChat
+from models.llama_cpp.chat import LlamaCppChat
 from models.protocols import ChatOptions, Message
 from tests.agent.made import evidence
 from tests.benchmarks.process import beside_others
@@ -44,7 +44,7 @@ def undefended() -> Iterator[None]:
     """Prompts as they would be without the defences."""
     with (
         mock.patch.object(notebook, "fenced", str),
-        mock.patch("models.llama_cpp.control_pattern", return_value=_NOTHING),
+        mock.patch("models.llama_cpp.chat.control_pattern", return_value=_NOTHING),
     ):
         yield
 

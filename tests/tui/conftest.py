@@ -149,7 +149,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{user}.open_embedder", lambda _settings: embedder)
     for user in ("assemble", "policy.evaluating"):
         monkeypatch.setattr(f"tui.{user}.open_reader", lambda _settings: UnsureReader())
-    monkeypatch.setattr("models.boxed_planner.installed_planner", lambda: None)  # the language model plans
+    monkeypatch.setattr(
+        "models.boxed_planner.planner.installed_planner", lambda: None
+    )  # the language model plans
     monkeypatch.setattr("policy.serving.registry._SHIPPED", Path("no-box"))  # the rules decide
 
 

@@ -14,7 +14,7 @@ from models.fetch.files import PullCancelled, PullProgress
 
 
 class Pulling:
-    """Takes the place of `models.fetch.pull`: tells how far it is, waits where it is held, brings it.
+    """Takes the place of `models.fetch.pull.pull`: tells how far it is, waits where it is held, brings it.
 
     ``hold`` is to be cleared for that; ``fails`` is raised instead of bringing the model.
     """
@@ -26,7 +26,7 @@ class Pulling:
         self.hold = threading.Event()
         self.hold.set()
         self.fails: Exception | None = None
-        patch.setattr("models.fetch.pull", self.pull)
+        patch.setattr("models.fetch.pull.pull", self.pull)
 
     def wait(self, cancel: threading.Event, error: Exception) -> None:
         """Where it is held; raises ``error`` if it is cancelled there."""

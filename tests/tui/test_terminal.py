@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces.test_exchange import watched
+from tests.traces.test_parquet import watched
 from tests.tui import stored
 from tests.tui.conftest import Run
 from traces.decisions import Labels

@@ -13,7 +13,7 @@ from agent.deps import Approve
 from agent.retrieval.filters import filters_of
 from agent.run import Request, resumable
 from models.catalogue import entry
-from models.fetch import installed
+from models.fetch.pull import installed
 from models.protocols import ModelMissing
 from models.servers.kinds import split
 from traces.errors import DeepthinkError

@@ -22,7 +22,7 @@ from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, Job, in_background
 from tui.library.ingest_panel import IngestJob, IngestPanel
-from tui.models.actions import PullJob, PullView
+from tui.models.jobs import PullJob, PullView
 from tui.run.live import load_anew
 from tui.terminal import size
 
@@ -51,7 +51,7 @@ def look(engine: Engine) -> Inventory:
     """Look for models and documents. Raises `BadSetting`, `StoreError`."""
     from agent.documents import sample_library
     from models.catalogue import QWEN_CODER_0_5B as SMALLER
-    from models.fetch import begun
+    from models.fetch.pull import begun
     from traces.library import Library
     from tui.assemble import default_entries
 
@@ -78,8 +78,8 @@ def look(engine: Engine) -> Inventory:
 
 def is_here(entry: ModelEntry) -> bool:
     """Whether a model is on this machine, as published."""
-    from models.fetch import checked
     from models.fetch.files import ChecksumMismatch
+    from models.fetch.pull import checked
 
     try:
         return checked(entry) is not None

@@ -16,10 +16,10 @@ from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from agent.state import ACTIONS
 from policy.decisions import usable
 from policy.training.material import NEEDED
-from traces import exchange
+from traces import parquet
 from traces.collected import Collected
 from traces.decisions import DecisionRow, Label, Labels, Traces, TraceSummary, count_decisions
-from traces.exchange import take_in
+from traces.parquet import take_in
 from traces.paths import expanded_path
 from traces.runs import Ratings, Run, Runs
 from traces.store import Store
@@ -244,7 +244,7 @@ def export(
             f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
         )
     store = open_traces_store(context.obj)
-    summary = exchange.export(store, target, [find_run(store, reference).id for reference in (runs or [])])
+    summary = parquet.export(store, target, [find_run(store, reference).id for reference in (runs or [])])
     shadow_note = f", {counted(summary.shadows, 'second opinion')} among them" if summary.shadows else ""
     typer.echo(
         f"{counted(summary.decisions, 'decision')} of {counted(summary.runs, 'run')}{shadow_note}: {file}."

@@ -14,16 +14,16 @@ from importlib.metadata import PackageMetadata, PackageNotFoundError, distributi
 from pathlib import Path
 from typing import Final, Literal
 
-from models.boxed_planner import own_adapter
+from models.boxed_planner.planner import own_adapter
 from models.catalogue import QWEN_CODER_0_5B
-from models.fetch import checked
+from models.fetch.pull import checked
 from models.servers.kinds import server_class, split
 from traces import paths
 from traces.errors import DeepthinkError
 from traces.library import Library
 from traces.store import Store, StoreBusy
 from tui import assemble
-from tui.models.tables import SHORT, served
+from tui.models.actions import SHORT, served
 from tui.settings.settings import BadSetting, Settings, load
 from tui.terminal import console, counted, size
 

@@ -21,7 +21,7 @@ from tui.app.work import Failed, in_background
 from tui.decisions.pane import DecisionsPane
 from tui.decisions.strip import bar
 from tui.policy import actions
-from tui.policy.actions import PolicyState
+from tui.policy.actions import Overview
 from tui.policy.policies import PoliciesPane, PolicyRows
 from tui.policy.training_panel import NOTHING_KEPT, TrainingChoice, TrainingPanel
 
@@ -73,7 +73,7 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
 
     def __init__(self) -> None:
         super().__init__()
-        self._policy_state: PolicyState | None = None
+        self._policy_state: Overview | None = None
         self._decisions = DecisionsPane()
 
     def body(self) -> ComposeResult:
@@ -212,7 +212,7 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         text = Content.assemble(_PURPOSE, "\n", gathered, (f"  {keys} other views", QUIET))
         self.query_one("#purpose", Static).update(text)
 
-    def _show_state(self, state: PolicyState) -> None:
+    def _show_state(self, state: Overview) -> None:
         self._policy_state = state
         self._tell_purpose(_gathered(state.counts))
         self.query_one(PoliciesPane).show(state)

@@ -1,138 +1,219 @@
-"""Work on models for worker threads, and the view of a download."""
+"""Listing the models, which of them are in use, and choosing one."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from textual.content import Content
+from models.catalogue import CATALOGUE, CatalogueRole, ModelEntry, entry
+from models.encoders import is_onnx
+from models.fetch.pull import begun, installed
+from models.probe import ProbeResult, recall
+from models.protocols import ModelMissing
+from models.servers.chat import Patience
+from models.servers.kinds import KINDS, server_class, split
+from traces.errors import DeepthinkError
+from traces.paths import expanded_path, models_dir
+from tui import assemble
+from tui.assemble import is_path
+from tui.settings.settings import Settings, put
+from tui.terminal import counted, size
 
-from tui.app.lists import Drawn, DrawnText, gauge
-from tui.app.work import Job
-from tui.terminal import clean, one_line, size
-
-if TYPE_CHECKING:
-    from models.catalogue import CatalogueRole
-    from models.fetch.files import PullProgress
-    from tui.app.engine import Engine
-    from tui.models.tables import ModelRow
-
-_NOTES: Final = 3
-
-
-class PullJob(Job["PullProgress"]):
-    """Fetches catalogue models one after the other; stopping it keeps what was fetched."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(self._fetch)
-        self.names = names
-
-    def _fetch(self, cancel: threading.Event) -> None:
-        from models import fetch
-        from models.catalogue import entry
-        from models.fetch.files import PullCancelled
-
-        with suppress(PullCancelled), fetch.shared_sources() as sources:
-            for name in self.names:
-                fetch.pull(entry(name), progress=self.put, cancel=cancel, sources=sources)
-
-
-class PullView(DrawnText):
-    """Name, phase, bar, and the sources that were given up; hidden while nothing is fetched."""
-
-    DEFAULT_CSS = """
-    PullView { height: auto; color: $foreground; }
-    PullView.-still { display: none; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__(id="pull", classes="-still")
-        self._progress: PullProgress | None = None
-        self._notes: list[str] = []
-
-    def take(self, reports: Iterable[PullProgress]) -> None:
-        for report in reports:
-            if report.given_up:
-                self._notes = [*self._notes, clean(report.given_up)][-_NOTES:]
-            self._progress = report
-        self.remove_class("-still")
-        self.update(Drawn(self._draw))
-
-    def clear(self) -> None:
-        self._progress, self._notes = None, []
-        self.add_class("-still")
-
-    def _draw(self, width: int) -> Content:
-        progress = self._progress
-        if progress is None:
-            return Content("")
-        from tui.models.pulling import PHASES
-
-        source = f", from {progress.source}" if progress.phase == "fetching" and progress.source else ""
-        head = f"{progress.model}: {PHASES[progress.phase]}{source}"
-        share = progress.done / max(1, progress.total)
-        words = f" {share:4.0%} of {size(progress.total)}"
-        lines = [
-            Content(head).stylize("bold", 0, len(progress.model)),
-            gauge(share, max(width - len(words), 8)) + words,
-            *(Content(f"! {one_line(note, width - 2)}").stylize("$warning") for note in self._notes),
-        ]
-        return Content("\n").join(lines)
+SHORT: Final = Patience(connect=1.5, first_token=3.0, idle=3.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Unconfirmed:
-    """The user has to confirm a model on another machine, to which documents would be sent."""
-
+class ServerModels:
+    kind: str  # of `KINDS`
     url: str
+    models: list[tuple[str, CatalogueRole]]  # names as in the settings, each with its role
+    message: str  # the same in words, or why there are none
 
 
-def use(engine: Engine, name: str, role: CatalogueRole | None, *, confirmed: bool) -> str | Unconfirmed:
-    """Put a model into the settings, reload the engine, and return what follows from that; "" if nothing.
+def served(settings: Settings) -> dict[str, list[str]]:
+    """The kinds of servers that are used, have an address or a usual one, each with its models in use."""
+    names = [split(name) for name in in_use(settings).values()]
+    models = {kind: [model for other, model in names if other == kind] for kind in KINDS}
+    return {
+        kind: used
+        for kind, used in models.items()
+        if used or getattr(settings, f"{kind}_url") or server_class(kind).IS_USUAL
+    }
 
-    A model on another machine is not used until the user agrees that documents are sent there. Raises
-    `ModelMissing` if it is not here, `BadSetting`.
+
+def find_servers(settings: Settings) -> list[ServerModels]:
+    return [find_server(settings, kind, used) for kind, used in served(settings).items()]
+
+
+def find_server(settings: Settings, kind: str, used: Sequence[str]) -> ServerModels:
+    """The models of a server, if it answers at once; ``used`` are those in use."""
+    url = getattr(settings, f"{kind}_url")
+    try:
+        server = assemble.open_server(settings, kind, SHORT)
+    except DeepthinkError as error:  # its address
+        return ServerModels(kind, url, [], f"{error.message} {error.way_out}")
+    try:
+        models = [(f"{kind}:{name}", server.role(name)) for name in server.models()]
+    except DeepthinkError as error:
+        way_out = error.way_out if used or url else "It is optional."
+        return ServerModels(kind, server.url, [], f"{error.message} {way_out}")
+    text = f"{server.TITLE} at {server.url} has {counted(len(models), 'model')}."
+    return ServerModels(kind, server.url, models, text)
+
+
+KEYS: dict[CatalogueRole, str] = {"chat": "model", "embedder": "embedder", "reranker": "reranker"}
+"""The setting for each role."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    role: CatalogueRole
+    name: str  # as in the settings: a catalogue name, a path, a server's model, or none
+    label: str  # the name to show
+    size: int  # bytes; 0 if unknown
+    here: bool
+    used: bool
+    known: bool  # it is in the catalogue, so it can be fetched and verified
+    about: str  # what it is, or where it is
+    probe: Mapping[str, str]  # its measurements by label; empty if there are none
+
+
+def local_rows(settings: Settings) -> list[ModelRow]:
+    """The catalogue, the models folder, and other models in the settings, by role."""
+    rows = [_of_catalogue(entry, settings) for entry in CATALOGUE]
+    rows += _of_folder(settings)
+    listed_names = {(row.role, row.name) for row in rows}
+    for role, name in in_use(settings).items():
+        if name == assemble.NO_RERANKER:
+            continue
+        if (role, name.lower()) not in listed_names and (role, name) not in listed_names:
+            rows.append(_row(role, name, Path(name).stem if is_path(name) else name, settings, about=name))
+    none = assemble.NO_RERANKER
+    about = "The reader that ships orders the passages by itself."
+    rows.append(_row("reranker", none, none, settings, about=about))
+    return sorted(rows, key=lambda row: list(KEYS).index(row.role))
+
+
+def served_rows(servers: Sequence[ServerModels], settings: Settings) -> list[ModelRow]:
+    return [
+        _row(role, name, name.removesuffix(":latest"), settings, about=server.url)
+        for server in servers
+        for name, role in server.models
+    ]
+
+
+def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
+    is_here, fetched_bytes = installed(entry) is not None, begun(entry)
+    progress = ""
+    if fetched_bytes and not is_here:
+        progress = f" {size(fetched_bytes)} of it is fetched; fetching resumes there."
+    return _row(
+        entry.role,
+        entry.name,
+        entry.name,
+        settings,
+        about=f"{entry.description} ({entry.licence}){progress}",
+        size=entry.size,
+        here=is_here,
+        known=True,
+    )
+
+
+def _of_folder(settings: Settings) -> Iterator[ModelRow]:
+    """Files and folders in the models folder that are not in the catalogue."""
+    catalogue_names = {entry.name for entry in CATALOGUE}
+    for item in sorted(models_dir().glob("[!.]*")):
+        if item.name in catalogue_names or (item.is_file() and item.suffix.lower() != ".gguf"):
+            continue
+        for path in sorted(item.glob("*.gguf")) or [item]:
+            try:
+                role: CatalogueRole = role_of(str(path))
+            except ModelMissing:
+                continue
+            files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+            size = sum(file.stat().st_size for file in files)
+            label = path.stem if path.is_file() else path.name
+            yield _row(role, str(path), label, settings, str(path), size)
+
+
+def _row(
+    role: CatalogueRole,
+    name: str,
+    label: str,
+    settings: Settings,
+    about: str = "",
+    size: int = 0,
+    here: bool = True,
+    known: bool = False,
+) -> ModelRow:
+    name_in_use = in_use(settings)[role]
+    used = (name_in_use.lower() if known else name_in_use) == name
+    probe_name = name if split(name)[0] else f"llama.cpp:{label}"
+    result = recall(probe_name) if role == "chat" else None
+    return ModelRow(
+        role, name, label, size, here, used, known, about, probe_facts(result) if result else {}
+    )
+
+
+def in_use(settings: Settings) -> dict[CatalogueRole, str]:
+    return {role: getattr(settings, key) for role, key in KEYS.items()}
+
+
+def probe_facts(result: ProbeResult) -> dict[str, str]:
+    thinking = {None: "no such switch", True: "honoured", False: "not honoured"}[result.schema_thinking]
+    return {
+        "context": f"{result.context_tokens:,} tokens are really granted",
+        "JSON by schema": "honoured" if result.schema else "not honoured; answers are repaired or replaced",
+        "… while thinking": thinking,
+        "choices": "with probabilities" if result.label_probabilities else "without probabilities",
+        "speed": f"reads {result.prefill:,.0f} tokens/s, writes {result.generation:,.0f} tokens/s",
+    }
+
+
+def choose(name: str, role: CatalogueRole | None) -> tuple[CatalogueRole, str]:
+    """Write ``name`` into the settings for its role; returns the role and the value of the setting.
+
+    Raises `ModelMissing` if the model is unknown or not on this machine, `BadSetting`.
     """
-    from models.servers.kinds import split
-    from traces.library import Library
-    from tui.assemble import unconfirmed_address
-    from tui.models.tables import choose
-    from tui.settings.settings import put
-
-    kind, _ = split(name)
-    if url := unconfirmed_address(engine.reload(), kind):
-        if not confirmed:
-            return Unconfirmed(url)
-        put(f"{kind}_confirmed", url)
-    role, _ = choose(name, role)
-    engine.reload()
-    if role == "embedder":
-        done, total = Library(engine.store).embedded(engine.embedder().name)
-        if done < total:
-            count = f"{total - done:,} passages are embedded again in the background"
-            return f"{count}; until then only words find them."
-    return ""
+    role = role or role_of(name)
+    kind, model = split(name)
+    if role == "reranker" and name == assemble.NO_RERANKER:
+        pass  # not a file
+    elif kind and not model:
+        raise ModelMissing("No model of the server's is named.", f"Name one, as in {name}llama3.")
+    elif kind and role not in server_class(kind).ROLES:
+        raise ModelMissing(f"{name} cannot be the {role}.", f"Choose another {role}.")
+    elif not kind:
+        names_files = is_path(name) or expanded_path(name).is_dir()
+        place = str(expanded_path(name).absolute()) if names_files else name
+        path = assemble.chat_file(place)[0] if role == "chat" else assemble.model_folder(place, role)
+        name = str(path) if names_files else entry(name).name
+    put(KEYS[role], name)
+    return role, name
 
 
-class ProbeJob(Job[str]):
-    """Measures a language model, tells each step in words, and stores the result."""
-
-    def __init__(self, engine: Engine, row: ModelRow) -> None:
-        super().__init__(self._measure)
-        self.row = row
-        self._engine = engine
-
-    def _measure(self, cancel: threading.Event) -> None:
-        from models.probe import probe, remember
-        from models.protocols import GenerationCancelled
-        from tui import assemble
-
-        engine, row = self._engine, self.row
-        # The model in use is in memory already, and a second copy of it might not fit.
-        settings = engine.settings().model_copy(update={"model": row.name})
-        opened = engine.chat() if row.used else closing(assemble.open_chat(settings))
-        with suppress(GenerationCancelled), opened as model:
-            remember(probe(model, cancel=cancel, on_step=self.put))
+def role_of(name: str) -> CatalogueRole:
+    """The role of a model, by its name or by the files at its path. Raises `ModelMissing`."""
+    if name.lower().endswith(".gguf") or split(name)[0]:
+        return "chat"
+    folder = expanded_path(name)
+    if "/" not in name and not folder.is_dir():
+        return entry(name).role
+    if (folder / "modules.json").is_file():
+        return "embedder"
+    config = folder / "config.json"
+    if not config.is_file():
+        if is_onnx(folder):
+            raise ModelMissing(
+                f"{folder} does not say what it is for.", "Add --as embedder or --as reranker."
+            )
+        raise ModelMissing(f"There is no model in {folder}.", "Name a .gguf file or a model folder.")
+    try:
+        architectures = json.loads(config.read_text(encoding="utf-8")).get("architectures") or []
+    except ValueError as error:
+        raise ModelMissing(f"{config} is not valid JSON.", "Fetch the model's folder again.") from error
+    scores = any("SequenceClassification" in str(architecture) for architecture in architectures)
+    return "reranker" if scores else "embedder"

@@ -11,14 +11,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from models.catalogue import CATALOGUE, CatalogueRole, entry
-from models.fetch import installed
+from models.fetch.pull import installed
 from models.probe import probe as measure
 from models.probe import remember
 from models.servers.kinds import server_class, split
 from traces.paths import models_dir
 from tui import assemble, completion, failures
 from tui.interrupts import ctrl_c
-from tui.models import tables
+from tui.models import actions
 from tui.models.pulling import pull_models
 from tui.options import AsJson, is_alone
 from tui.settings.settings import load, put
@@ -41,7 +41,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 def list_models(as_json: AsJson = False) -> None:
     """List known models: which are here, which are in use."""
     settings = load()
-    servers = tables.find_servers(settings)
+    servers = actions.find_servers(settings)
     if as_json:
         fields = ("name", "role", "size", "licence")
         catalogue = [
@@ -50,7 +50,7 @@ def list_models(as_json: AsJson = False) -> None:
         ]
         print_json(
             {
-                "in_use": {tables.KEYS[role]: name for role, name in tables.in_use(settings).items()},
+                "in_use": {actions.KEYS[role]: name for role, name in actions.in_use(settings).items()},
                 "folder": models_dir(),
                 "known": catalogue,
                 **{
@@ -64,10 +64,10 @@ def list_models(as_json: AsJson = False) -> None:
         )
         return
     out = console()
-    server_rows = tables.served_rows(servers, settings)
+    server_rows = actions.served_rows(servers, settings)
     from_servers = {row.name for row in server_rows}
     for row in [
-        *(row for row in tables.local_rows(settings) if row.name not in from_servers),
+        *(row for row in actions.local_rows(settings) if row.name not in from_servers),
         *server_rows,
     ]:
         if row.name == assemble.NO_RERANKER and not row.used:
@@ -86,8 +86,8 @@ def list_models(as_json: AsJson = False) -> None:
     )
 
 
-def _line(row: tables.ModelRow, *, from_server: bool) -> Text:
-    facts = [tables.KEYS[row.role], *([size(row.size)] if row.size else []), *["in use"] * row.used]
+def _line(row: actions.ModelRow, *, from_server: bool) -> Text:
+    facts = [actions.KEYS[row.role], *([size(row.size)] if row.size else []), *["in use"] * row.used]
     if from_server:
         facts.append(f"at {row.about}")
     elif row.known:
@@ -139,7 +139,7 @@ def probe(
         result = measure(chat, cancel=cancel, on_step=lambda step: status.update(f"{chat.name}: {step}"))
     remember(result)
     out.print(Text(result.name, style="bold"))
-    for label, value in tables.probe_facts(result).items():
+    for label, value in actions.probe_facts(result).items():
         out.print(f"  {label:<18}{value}")
 
 
@@ -159,11 +159,11 @@ def use(
 ) -> None:
     """Choose a model from now on: writes it into the settings."""
     _confirm_address(split(name)[0])
-    role, stored_name = tables.choose(name, role)
-    typer.echo(f"{tables.KEYS[role]} = {stored_name}")
+    role, stored_name = actions.choose(name, role)
+    typer.echo(f"{actions.KEYS[role]} = {stored_name}")
     kind, model = split(stored_name)
     if kind:
-        server, found = server_class(kind), tables.find_server(load(), kind, [model])
+        server, found = server_class(kind), actions.find_server(load(), kind, [model])
         if f"{kind}:{server.full_name(model)}" not in dict(found.models):
             hint = server.FETCH.format(model=model)
             failures.warn(f"{found.message} Without {stored_name} nothing can be answered. {hint}".rstrip())

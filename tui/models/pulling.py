@@ -17,8 +17,8 @@ from rich.progress import (
 )
 
 from models.catalogue import ModelEntry
-from models.fetch import checked, pull, shared_sources
 from models.fetch.files import ChecksumMismatch, PullProgress
+from models.fetch.pull import checked, pull, shared_sources
 from tui.interrupts import ctrl_c
 from tui.terminal import clean, console, is_live, size
 
@@ -34,7 +34,7 @@ _ShowProgress = Callable[[PullProgress], None]
 def pull_models(entries: Sequence[ModelEntry], *, recheck: bool = False) -> None:
     """Fetch each of ``entries`` that is missing or not the published file; report those already here.
 
-    Raises what `models.fetch.pull` raises; Ctrl-C keeps what was fetched and raises `PullCancelled`.
+    Raises what `models.fetch.pull.pull` raises; Ctrl-C keeps what was fetched and raises `PullCancelled`.
     """
     out = console()
     with ctrl_c() as cancel, shared_sources() as sources:

@@ -18,13 +18,13 @@ from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.lists import Drawn, DrawnText, Line, Notice, ScreenRows, facts, heading
 from tui.app.work import Failed, Job, in_background
-from tui.models.actions import ProbeJob, PullJob, PullView, Unconfirmed, use
+from tui.models.jobs import ProbeJob, PullJob, PullView, Unconfirmed, use
 from tui.run.live import a_run_goes_on, load_anew
 from tui.terminal import clean, padded, size
 
 if TYPE_CHECKING:
     from models.catalogue import CatalogueRole
-    from tui.models.tables import ModelRow
+    from tui.models.actions import ModelRow
 
 _TITLES: Final[Mapping[CatalogueRole, str]] = {
     "chat": "Language models",
@@ -200,12 +200,12 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         engine = self.deepthink.engine
 
         def list_local() -> Sequence[ModelRow]:
-            from tui.models.tables import local_rows
+            from tui.models.actions import local_rows
 
             return local_rows(engine.settings())
 
         def list_served() -> tuple[Sequence[ModelRow], str]:
-            from tui.models.tables import find_servers, served_rows
+            from tui.models.actions import find_servers, served_rows
 
             servers = find_servers(engine.settings())
             rows = served_rows(servers, engine.settings())

@@ -40,7 +40,7 @@ def enough(decisions: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyState:
+class Overview:
     """Who decides in future runs, all policies, and what there is to learn from."""
 
     decider: str  # rules, language model or learned policy
@@ -59,7 +59,7 @@ class PolicyState:
         return next((row for row in self.rows if row.active), None)
 
 
-def read_state(engine: Engine) -> PolicyState:
+def read_state(engine: Engine) -> Overview:
     """Read everything. Call it in a worker."""
     from agent.profiles import decides
     from policy.serving.registry import Registry
@@ -69,7 +69,7 @@ def read_state(engine: Engine) -> PolicyState:
 
     settings, registry = engine.settings(), Registry()
     active = registry.active()
-    return PolicyState(
+    return Overview(
         decider=settings.decider or decides(settings.profile, learned=active.folder is not None),
         profile="" if settings.decider else settings.profile,
         shadow=settings.shadow,

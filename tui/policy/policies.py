@@ -17,7 +17,7 @@ from policy.serving.card import difference, sections
 from tui.app.base import Pane
 from tui.app.lists import QUIET, Drawn, DrawnText, Line, ScreenRows, Sheet, facts, titled
 from tui.policy import actions
-from tui.policy.actions import PolicyState
+from tui.policy.actions import Overview
 from tui.terminal import clean, moment, one_line, padded
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ _HOW: Mapping[str, str] = {
 }
 
 
-def _decider_lines(state: PolicyState, width: int) -> Content:
+def _decider_lines(state: Overview, width: int) -> Content:
     """Who decides, whose second opinion is recorded, and the warning if there is one, a line each."""
     decider, shadow = state.decider, state.shadow
     how = _HOW.get(decider, "")
@@ -135,7 +135,7 @@ class PoliciesPane(Pane):
 
     def __init__(self) -> None:
         super().__init__("Policies", id="policies")
-        self._state: PolicyState | None = None
+        self._state: Overview | None = None
 
     def compose(self) -> ComposeResult:
         yield DrawnText(id="deciding")
@@ -144,7 +144,7 @@ class PoliciesPane(Pane):
             yield PolicyRows(id="policy-rows")
         yield PolicyCard()
 
-    def show(self, state: PolicyState) -> None:
+    def show(self, state: Overview) -> None:
         self._state = state
         self.query_one(DrawnText).update(Drawn(partial(_decider_lines, state)))
         lines = [Line(row.name, partial(_line, row)) for row in state.rows]

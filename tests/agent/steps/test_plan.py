@@ -9,8 +9,8 @@ import pytest
 import agent.events as ev
 from agent.budget import Budget
 from agent.state import Claim, PlanStep, RunState
-from agent.steps.lookups import Plan, PlanRequest
 from agent.steps.plan import AskedPlanner, TaughtPlanner, plan, request_of
+from agent.steps.plan_text import Plan, PlanRequest
 from tests.agent.made import note, only, scripted, state, step
 from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted, ScriptedCompleter

@@ -12,7 +12,7 @@ from agent.budget import Budget
 from agent.session import Session
 from agent.state import Claim
 from agent.steps.verify import verify_by_reader
-from models.boxed_reader import BoxedReader
+from models.boxed_reader.reader import BoxedReader
 from models.protocols import Support
 from tests.agent.made import evidence
 from tests.scripted import ScriptedChat

@@ -10,7 +10,7 @@ from typing import Final
 
 from models.boxed_answerer import BASE, SHIPPED
 from models.library_loading import forbid_hubs
-from models.llama_cpp import LlamaCppChat
+from models.llama_cpp.chat import LlamaCppChat
 from policy.training.adapters import export, open_base
 from tests.benchmarks.answerer.blending import blend
 from tests.benchmarks.answerer.data import facts, hops, real, real_trees, written_trees

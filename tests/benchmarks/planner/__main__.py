@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from models.boxed_planner import BASE, SHIPPED, BoxedPlanner
+from models.boxed_planner.planner import BASE, SHIPPED, BoxedPlanner
 from models.library_loading import forbid_hubs
 from policy.training.adapters import export, open_base
 from policy.training.plan_fitting import fit

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from agent.steps.lookups import MOST_LOOKUPS, RESULT, Plan, PlanRequest, look_up
+from agent.steps.plan_text import MOST_LOOKUPS, RESULT, Plan, PlanRequest, look_up
 from agent.text.language import readable
 from policy.training.plan_fitting import WRITTEN, lesson
 from tests.benchmarks.reader.data import records

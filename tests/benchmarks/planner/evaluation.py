@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TypeAlias
 
-from agent.steps.lookups import MOST_TOKENS, Plan, parse, prompt
+from agent.steps.plan_text import MOST_TOKENS, Plan, parse, prompt
 from models.protocols import Completer
 from tests.benchmarks.planner.data import Example
 from tests.benchmarks.table import markdown_table

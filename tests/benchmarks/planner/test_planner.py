@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.steps.lookups import Plan, PlanRequest, look_up, parse, prompt, reply
-from models.boxed_planner import BoxedPlanner
+from agent.steps.plan_text import Plan, PlanRequest, look_up, parse, prompt, reply
+from models.boxed_planner.planner import BoxedPlanner
 from models.llama_cpp.engine import Engine
 from models.protocols import ModelError
 from policy.training.adapters import WEIGHTS, Base, export, load_tokenizer, load_weights

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.boxed_reader import WORTH_CHECKING, Calibration, Score, found, judgement, log_odds, reading
+from models.boxed_reader.reader import (
+    WORTH_CHECKING,
+    Calibration,
+    Score,
+    found,
+    judgement,
+    log_odds,
+    reading,
+)
 from models.boxed_reader.windows import Window
 from models.protocols import Reading, Span, Support
 from policy.evaluation.measures import exact_match

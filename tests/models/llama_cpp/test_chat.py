@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import models.llama_cpp.engine as engine_module
-from models.llama_cpp import LlamaCppChat
+from models.llama_cpp.chat import LlamaCppChat
 from models.protocols import (
     ChatOptions,
     ContextOverflow,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.llama_cpp import ChatTemplate
+from models.llama_cpp.chat import ChatTemplate
 from models.protocols import Message, ModelError
 
 TALK = [

@@ -8,7 +8,7 @@ from agent.decisions.decider import STATE_VERSION, valid_actions
 from agent.decisions.features import features
 from agent.state import PLAN_ACTIONS
 from models.catalogue import ALL_MINILM_L6_V2
-from models.fetch import installed
+from models.fetch.pull import installed
 from policy.serving.folder import BOX, Manifest
 from policy.serving.learned import Served
 from policy.serving.registry import Listed, Registry

@@ -16,7 +16,7 @@ from policy.training.course import TrainingRequest, base_model
 from policy.training.material import gather, material
 from policy.training.progress import CannotTrain, UnusedOption
 from tests.policy.training.made import collected
-from traces.exchange import export
+from traces.parquet import export
 from traces.store import Store
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.plans import FEWEST, correct
-from agent.steps.lookups import Plan, PlanRequest, look_up
-from models.boxed_planner import BoxedPlanner, own_adapter
+from agent.steps.plan_text import Plan, PlanRequest, look_up
+from models.boxed_planner.planner import BoxedPlanner, own_adapter
 from policy.serving.folder import Gate
 from policy.training import planner
 from policy.training.adapters import Base, export

@@ -17,8 +17,8 @@ from textual.widgets._footer import FooterKey
 from agent.documents.ingest import IngestEvent
 from agent.documents.sample_library import demo_question
 from models.catalogue import QWEN_CODER_1_5B, ModelEntry
-from models.fetch import DiskFull
 from models.fetch.files import ChecksumMismatch
+from models.fetch.pull import DiskFull
 from tests.tui.conftest import MakeApp, Picture
 from tests.tui.pulling import Pulling
 from tests.tui.waiting import PATIENCE, comes, until
@@ -77,7 +77,7 @@ def test_a_model_file_other_than_the_published_one_is_fetched(monkeypatch: pytes
     def differs(_entry: ModelEntry) -> Path:
         raise ChecksumMismatch("It differs.", "Pull it.")
 
-    monkeypatch.setattr("models.fetch.checked", differs)
+    monkeypatch.setattr("models.fetch.pull.checked", differs)
     assert not is_here(QWEN_CODER_1_5B)
 
 

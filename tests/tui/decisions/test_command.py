@@ -9,7 +9,7 @@ import pytest
 
 from agent.decisions.decider import OLDEST_VERSION, STATE_VERSION
 from tests.traces.test_decisions import LINE, TREE
-from tests.traces.test_exchange import collected, rows, watched
+from tests.traces.test_parquet import collected, rows, watched
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Run
 from traces.collected import Collected, CollectedQuestion

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from models.catalogue import ALL_MINILM_L6_V2, QWEN_CODER_1_5B, ModelEntry
-from models.fetch import DiskFull
 from models.fetch.files import ChecksumMismatch, PullCancelled, PullProgress
+from models.fetch.pull import DiskFull
 from models.probe import ProbeResult
 from models.servers.ollama import OllamaServer
 from models.servers.openai import OpenAiServer

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from models.catalogue import BGE_SMALL_EN, QWEN_CODER_0_5B, QWEN_CODER_1_5B, ModelEntry
-from models.fetch import DiskFull
 from models.fetch.files import CheckedFiles
+from models.fetch.pull import DiskFull
 from models.probe import ProbeResult
 from models.protocols import GenerationCancelled
 from models.servers.ollama import ModelFacts, OllamaServer

@@ -17,7 +17,7 @@ from tests.tui.policy.test_screen import opened, some
 from tests.tui.policy.test_training import begun
 from tests.tui.policy.trained import FAILED, PASSED, Trainer, judged, learning
 from tests.tui.waiting import until
-from tui.policy.actions import PolicyState
+from tui.policy.actions import Overview
 
 pytestmark = pytest.mark.usefixtures("utc")
 
@@ -65,7 +65,7 @@ def _told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def have(patch: pytest.MonkeyPatch, *rows: Listed) -> None:
     decider, changes = "learned" if rows else "rules", [("2026-11-20 10:20", "chosen boxed-forest")]
-    state = PolicyState(decider, "lean", "", rows, "", changes, some(), STORES, 0)
+    state = Overview(decider, "lean", "", rows, "", changes, some(), STORES, 0)
     patch.setattr("tui.policy.actions.read_state", lambda _engine: state)
 
 

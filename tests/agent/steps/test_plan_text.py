@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.state import PlanStep
-from agent.steps.lookups import MOST_LOOKUPS, Plan, PlanRequest, look_up, parse, prompt, reply
+from agent.steps.plan_text import MOST_LOOKUPS, Plan, PlanRequest, look_up, parse, prompt, reply
 
 _SIMPLE = PlanRequest("How much did Dalton bill?")
 _CHOICE = PlanRequest(

@@ -15,7 +15,7 @@ from tests.traces.test_decisions import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
 from traces.collected import Collected, CollectedQuestion, Gold, write_gold
 from traces.decisions import Labels, Outcome
-from traces.exchange import BadTraces, Exported, Imported, export, take_in
+from traces.parquet import BadTraces, Exported, Imported, export, take_in
 from traces.runs import Ratings, Runs
 from traces.store import Store, now
 
