@@ -20,8 +20,18 @@ from tui.terminal import shell_word
 @pytest.mark.parametrize(
     "command",
     [
-        *("library", "library list", "library search bearings", "sessions", "sessions show"),
-        *("runs", "runs --unfinished", "runs show", "policy", "models", "config", "traces"),
+        *("library", "library list", "library search bearings", "library formats"),
+        *(
+            "sessions",
+            "sessions show",
+            "runs",
+            "runs --unfinished",
+            "runs show",
+            "policy",
+            "models",
+            "config",
+            "traces",
+        ),
     ],
 )
 def test_what_lists_or_shows_does_it_as_json_too(command: str, library: Path, deepthink: Run) -> None:

@@ -255,11 +255,15 @@ def unfollow(folder: Annotated[str, typer.Argument(metavar="FOLDER")]) -> None:
 
 
 @app.command("formats")
-def formats() -> None:
+def formats(as_json: AsJson = False) -> int:
     """List the file types that can be read, and what is kept of each."""
+    if as_json:
+        print_json([{"type": one.name, "keeps": one.keeps, "extensions": one.suffixes} for one in FORMATS])
+        return failures.DONE
     rows = [(kind.name, kind.keeps, " ".join(kind.suffixes)) for kind in FORMATS]
     console().print(table(("type", "kept besides the text", "extensions"), rows))
     console().print("A file without an extension is read if it is plain text.")
+    return failures.DONE
 
 
 @app.command("search")

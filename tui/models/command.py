@@ -128,7 +128,8 @@ def probe(
             autocompletion=completion.chat_models,
         ),
     ] = None,
-) -> None:
+    as_json: AsJson = False,
+) -> int:
     """Measure a language model, and store the result.
 
     Measures the context really granted, JSON by schema, and speed."""
@@ -138,9 +139,13 @@ def probe(
     with closing(assemble.open_chat(settings)) as chat, out.status(chat.name) as status, ctrl_c() as cancel:
         result = measure(chat, cancel=cancel, on_step=lambda step: status.update(f"{chat.name}: {step}"))
     remember(result)
+    if as_json:
+        print_json(result)
+        return failures.DONE
     out.print(Text(result.name, style="bold"))
     for label, value in actions.probe_facts(result).items():
         out.print(f"  {label:<18}{value}")
+    return failures.DONE
 
 
 @app.command("use")

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from models.protocols import Embedder
 from policy.evaluation import evaluating
-from policy.evaluation.evaluating import Rows, checked
+from policy.evaluation.evaluating import Row, Rows, checked
 from policy.evaluation.report import markdown, sections
 from policy.evaluation.systems import LEAN, Parts
 from policy.questions import CaseSet, Progress, fill, read_set, sets_in
@@ -148,9 +148,18 @@ def run(
 
 
 @app.command("report")
-def report(work: _Work = None, out: _Out = None) -> int:
-    """Print the tables again, without asking questions."""
-    _show_tables(_work_folder(work), "deepthink evaluate report", _tables_file(out))
+def report(work: _Work = None, out: _Out = None, as_json: AsJson = False) -> int:
+    """Print the tables again, without asking questions.
+
+    With --json, what they are made of: the result of every system for every question.
+    """
+    if as_json and out is not None:
+        raise WrongUsage("--out writes the tables, and --json prints none.", "Leave one of them out.")
+    folder = _work_folder(work)
+    if as_json:
+        print_json(_finished_rows(folder))
+    else:
+        _show_tables(folder, "deepthink evaluate report", _tables_file(out))
     return failures.DONE
 
 
@@ -224,11 +233,17 @@ def _tables_file(file: Path | None) -> Path | None:
     return out
 
 
-def _show_tables(folder: Path, command: str, out: Path | None) -> None:
-    """Print a work folder's tables, and write them to ``out``. Raises `NothingEvaluated`, `BadLines`."""
+def _finished_rows(folder: Path) -> list[Row]:
+    """A work folder's finished questions. Raises `NothingEvaluated`, `BadLines`."""
     rows = Rows(folder / _ROWS).all()
     if not rows:
         raise NothingEvaluated("There is no finished question yet.", "Begin: deepthink evaluate sample")
+    return rows
+
+
+def _show_tables(folder: Path, command: str, out: Path | None) -> None:
+    """Print a work folder's tables, and write them to ``out``. Raises `NothingEvaluated`, `BadLines`."""
+    rows = _finished_rows(folder)
     terminal = console()
     for heading, tables in sections(rows):
         terminal.print(Text(f"\n{clean(heading)}", style="bold"))

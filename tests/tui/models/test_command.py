@@ -181,3 +181,4 @@ def test_a_probe_is_shown_and_remembered(deepthink: Run, monkeypatch: pytest.Mon
     assert "4,096 tokens are really granted" in ran.out
     assert chat.closed
     assert "measured: reads 85 tokens/s, writes 12 tokens/s" in deepthink("models").out
+    assert json.loads(deepthink("models", "probe", "--json").out)["context_tokens"] == 4096

@@ -271,6 +271,8 @@ def test_from_questions_to_tables_and_again_without_the_model(
     assert again.code == 0
     assert "8 of 8" in again.out
     assert "search-and-guess" in deepthink("evaluate", "report").out
+    rows = json.loads(deepthink("evaluate", "report", "--json").out)
+    assert {row["system"] for row in rows} == set(SYSTEMS.split(","))
 
 
 def test_one_question_is_looked_at(questions: Path, chat: Answering, deepthink: Run) -> None:
@@ -291,6 +293,7 @@ def test_one_question_is_looked_at(questions: Path, chat: Answering, deepthink: 
         (["evaluate", "sample", "--limit", "0"], 2, "--limit"),
         (["evaluate", "sample", "--out", "."], 2, "is a folder"),
         (["evaluate", "report", "--out", ".."], 2, "is a folder"),
+        (["evaluate", "report", "--out", "t.md", "--json"], 2, "Leave one of them out."),
         (["evaluate", "report"], 2, "There is no finished question yet."),
     ],
 )
