@@ -115,7 +115,10 @@ class Steers(Screen[None]):
 
         if self.live is None:
             return
-        if self.fold is not None and self.fold.node in ANSWERING:
+        asked = self.fold.unanswered if self.fold is not None else None
+        if asked is not None and asked.about == "approve":
+            self.notify("The run waits for your choice.", severity="warning")
+        elif self.fold is not None and self.fold.node in ANSWERING:
             self.notify("Nothing is searched any more; the answer is on its way.", severity="warning")
         else:
             self.live.steering.finish()

@@ -189,6 +189,9 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         screen = await begun(pilot)
         choices = await asks(pilot, screen, "approve")
         box = screen.query_one(AskedBox)
+        await pilot.press("ctrl+n")
+        assert toasts(app)[-1] == "The run waits for your choice."
+        app.clear_notifications()
         screen.focus_input()
         await pilot.press("1", "enter")
         (toast,) = app._notifications
