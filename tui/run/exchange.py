@@ -40,7 +40,7 @@ from tui.run.words import (
 )
 from tui.terminal import clean, duration, one_line, unmarked
 
-_TEXT_LENGTH = 160
+_TEXT_LENGTH, _SCOPE_LENGTH = 160, 60
 Way = Literal["edit", "everywhere", "search"]
 
 
@@ -618,6 +618,16 @@ def _describe_progress(fold: RunFold) -> str:
     return f"… {paused}{doing(fold) or 'starting'} · {duration(fold.elapsed)}"
 
 
+def _beside_answer(fold: RunFold) -> str:
+    """How the run ended, without what the answer says already."""
+    match fold.shown_status:
+        case "not_found" if fold.started is not None:
+            return f"searched {one_line(', '.join(fold.started.collections), _SCOPE_LENGTH)}"
+        case "stopped" | "withheld" as word:
+            return word
+    return ending(fold)
+
+
 def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
     """How the run ended, how much is supported, how long it took; and the style of the first part."""
     sign, style = {
@@ -626,7 +636,7 @@ def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str]
         "not_found": ("–", "$warning"),
         "stopped": ("–", "$warning"),
     }.get(fold.shown_status, ("✗", "$error"))
-    parts = [f"{sign} {ending(fold)}"]
+    parts = [f"{sign} {_beside_answer(fold)}"]
     if finished.status == "answered" and fold.answered and fold.answered.sentences:
         parts.append(support_count(fold.answered.sentences))
     parts.append(duration(finished.seconds))

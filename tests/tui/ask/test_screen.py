@@ -226,6 +226,9 @@ async def test_what_is_not_found_shows_what_came_nearest(app: DeepthinkApp, chat
         screen = await asked(pilot)
         ways = screen.query_one(WaysOn)
         await until(pilot, lambda: ways.option_count > 2)
+        assert screen.fold is not None
+        assert screen.fold.started is not None
+        assert text_of(screen, ".state").startswith(f"– searched {screen.fold.started.collections[0]} · ")
         rows = [str(option.prompt) for option in ways.options]
         assert "Tolvang Ceramics" in " ".join(rows[:2])
         assert [row.strip("→ ") for row in rows[2:]] == [
