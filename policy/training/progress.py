@@ -74,7 +74,7 @@ TrainingEvent: TypeAlias = Began | DataSheet | Trained | HeldOut | Warned | Gate
 """A `Gate` is the gate's verdict on the new policy."""
 
 
-class CannotTrain(DeepthinkError, title="There is nothing to learn from yet", kind="input"):
+class CannotTrain(DeepthinkError, title="Not enough to learn from yet", kind="input"):
     """Raised when the data to learn from, or the base model, is insufficient or invalid."""
 
 

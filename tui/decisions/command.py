@@ -256,7 +256,7 @@ def import_traces(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Written by `traces export`.")],
 ) -> None:
-    """Take in decisions from other machines, all or none.
+    """Import decisions from other machines, all or none.
 
     Existing runs stay as they are. Of labels, ratings and outcomes, the newer counts.
     """

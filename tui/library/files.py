@@ -29,13 +29,18 @@ from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.library.actions import DEFAULT_COLLECTION, Intake, completions, intake, split_paths
+from tui.library.actions import (
+    DEFAULT_COLLECTION,
+    DESCRIPTION_HINT,
+    Intake,
+    completions,
+    intake,
+    split_paths,
+)
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
     from tui.settings.settings import Settings
-
-_DESCRIPTION = "Optional, in one line; helps to choose where to search"
 
 
 class _PathSuggester(Suggester):
@@ -225,7 +230,7 @@ class FilesScreen(ModalScreen[Intake | None]):
                 yield Input(id="collection", placeholder=DEFAULT_COLLECTION)
             with Horizontal(classes="field"):
                 yield Label("Description")
-                yield Input(id="description", placeholder=_DESCRIPTION)
+                yield Input(id="description", placeholder=DESCRIPTION_HINT)
             yield KeyLine()
 
     def on_mount(self) -> None:
@@ -248,7 +253,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     @on(Input.Changed, "#collection")
     def _show_description(self, event: Input.Changed) -> None:
         description = one_line(self._descriptions.get(event.value, ""), 80)
-        placeholder = description or _DESCRIPTION
+        placeholder = description or DESCRIPTION_HINT
         self.query_one("#description", Input).placeholder = placeholder
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

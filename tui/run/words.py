@@ -395,7 +395,7 @@ def search(searches: Sequence[ev.Searched], question: str) -> Block:
     """One round of searches, one for each phrasing: the phrasings, and the documents found."""
     phrasings = dict.fromkeys(one_line(event.query) for event in searches)
     first, *others = (
-        "as it is asked" if phrasing == one_line(question) else one_line(phrasing, _QUERY)
+        "the question as asked" if phrasing == one_line(question) else one_line(phrasing, _QUERY)
         for phrasing in phrasings
     )
     hits = {hit["passage_id"]: hit for event in searches for hit in event.hits}

@@ -201,7 +201,7 @@ async def test_leaving_the_app_stops_it_well(app: DeepthinkApp, monkeypatch: pyt
             CannotTrain(
                 "There are 3 decisions; 197 more are needed.", "Get them with “deepthink collect”."
             ),
-            ("✗ There is nothing to learn from yet", "197 more are needed", "deepthink collect"),
+            ("✗ Not enough to learn from yet", "197 more are needed", "deepthink collect"),
         ),
         (ValueError("a fault"), ("✗ This should not have happened", "ValueError: a fault")),
     ],

@@ -137,6 +137,8 @@ def test_searches_of_a_round_are_one_block_of_distinct_passages(capsys: pytest.C
         "search: b (hybrid, in reports: 1 passage) | from Annual report 2024",
         "search: c (hybrid, in reports: nothing found)",
     ], "the last one is shown though nothing followed it"
+    asked = _plain([ev.StepStarted(1, STEP), search(1, STEP["question"], 2)], capsys)
+    assert asked[-1].startswith("search: the question as asked (hybrid")
 
 
 def test_of_several_answers_the_last_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
