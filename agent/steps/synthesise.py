@@ -410,7 +410,8 @@ def _in_parts(
             return draft
         part = _checked(text, questions, evidence, deps)
         if not all(claim["verdict"] == "supported" for claim in part):
-            part = citations.claims(from_findings([note], evidence), evidence)
+            likely = _likely([note], evidence, deps.reader)
+            part = citations.claims(from_findings(likely, evidence), evidence)
         if not part:
             return draft
         parts += [Claim({**claim, "verdict": "supported"}) for claim in part]
@@ -440,7 +441,7 @@ def _left_out(
 
     Asked for several things at once, a small model answers the first. The draft's passages are asked
     first, since the model has just read them; then those of the look-up's own step. Where the model says
-    nothing, what the step found is the answer.
+    nothing, what the step found is the answer, if it is a likely one.
     """
     for note in left_out(deps.reader, notes, state["plan"], draft):
         question = note["question"]
@@ -451,7 +452,7 @@ def _left_out(
                 text = _read(question, own, "brief", deps, _hide)
         except BudgetExhausted:
             return
-        text = text or from_findings([note], state["evidence"])
+        text = text or from_findings(_likely([note], state["evidence"], deps.reader), state["evidence"])
         claims = citations.claims(text, state["evidence"])
         if _adds(deps.reader, claims, draft) and (
             not readable(question) or is_answer(deps.reader, [question], claims, state["evidence"])

@@ -350,13 +350,18 @@ def test_where_the_whole_question_is_refused_its_look_ups_are_answered(make: Mak
     assert draft == "Tolvang does [1]."
 
 
-def test_what_the_step_found_is_added_where_the_model_says_nothing_of_it(make: Make) -> None:
+def test_a_likely_finding_is_added_where_the_model_says_nothing_of_it(make: Make) -> None:
     plan = [step(note["question"]) for note in _NOTES]
-    replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND]
-    deps = make(replies, taught=True, reader=_JUDGING)
     held = [Evidence({**item, "step": 1}) for item in _DOUBTFUL]
-    draft = _draft(deps, evidence=held, plan=plan, route="deep")["draft"]
-    assert draft == "Tolvang does [1]. It burned in Brevnes [2]."
+
+    def draft(reader: WordReader, *replies: str) -> str:
+        deps = make(replies, taught=True, reader=reader)
+        return str(_draft(deps, evidence=held, plan=plan, route="deep")["draft"])
+
+    likely = WordReader({"Question 2?": ("Brevnes", 0.9)}, judges=Support(0.9, 0.05, 0.05))
+    assert draft(likely, "Tolvang does.", NOT_FOUND) == "Tolvang does [1]. It burned in Brevnes [2]."
+    said = draft(_JUDGING, "Tolvang does.", "Tolvang does.", NOT_FOUND)
+    assert said == "Tolvang does [1].", "supported, but no likely answer"
 
 
 def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) -> None:
