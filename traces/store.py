@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -156,6 +156,14 @@ class Store:
                 connection.rollback()
                 raise
             connection.commit()
+
+    def written(self) -> list[int]:
+        """When the file and its log were last written, by whichever process. Neither is opened."""
+        moments = []
+        for path in (self.path, self.path.with_name(f"{self.path.name}.wal")):
+            with suppress(OSError):  # there is none, or it cannot be read
+                moments.append(path.stat().st_mtime_ns)
+        return moments
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query; raises what `connect` raises."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
@@ -24,6 +24,7 @@ from tui.app.offers import ask_screen, deepthink
 if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
 
+_STORE_SECONDS = 2.0  # from one look at the time of the store's file to the next
 _STATE_SIGNS: Mapping[str, str] = {"loading": "…", "ready": "✓", "missing": "✗", "cold": "·"}
 
 
@@ -169,6 +170,19 @@ class DeepScreen(Screen[None]):
         """Make the Ask screen read store and settings again."""
         if (screen := ask_screen(self)) is not None:
             cast(DeepScreen, screen).look_again()
+
+    def follow_store(self, read_again: Callable[[], object]) -> None:
+        """Call ``read_again`` when the store was written, also by a command, while this screen is shown."""
+        store = self.deepthink.engine.store
+        seen = store.written()
+
+        def look() -> None:
+            nonlocal seen
+            if self.is_current and (written := store.written()) != seen:
+                seen = written
+                read_again()
+
+        self.set_interval(_STORE_SECONDS, look)
 
     def show_place(self, place: str) -> None:
         """Show the view that has the actions of a place, on a screen with several."""

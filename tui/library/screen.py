@@ -66,6 +66,7 @@ class LibraryScreen(DeepScreen):
         self._documents: dict[str, list[Document]] = {}  # by collection
         self._unread: dict[str, list[str]] = {}  # why files could not be read, by collection
         self._embedder = ""
+        self._shelved: _Shelved | None = None  # all of these as they were read
         self._folder_state: tuple[EngineState, str] | None = None  # of the followed folders
         self._folder = Path.cwd()
 
@@ -80,6 +81,7 @@ class LibraryScreen(DeepScreen):
 
     def on_mount(self) -> None:
         self.watch(self.app, "engine_states", self._show_folder_state)
+        self.follow_store(self._look_for_changes)
 
     def _show_folder_state(self, states: dict[str, tuple[EngineState, str]]) -> None:
         state = states.get("folders")
@@ -94,6 +96,13 @@ class LibraryScreen(DeepScreen):
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
         self._start(self._list_shelves, self._show_shelves, "shelves")
+
+    def _look_for_changes(self) -> None:
+        self._start(self._list_shelves, self._show_if_changed, "shelves")
+
+    def _show_if_changed(self, shelved: _Shelved) -> None:
+        if shelved != self._shelved:
+            self._show_shelves(shelved)
 
     @property
     def _library(self) -> Library:
@@ -120,6 +129,7 @@ class LibraryScreen(DeepScreen):
     # --- the shelves -------------------------------------------------------------------------
 
     def _show_shelves(self, loaded: _Shelved) -> None:
+        self._shelved = loaded
         collections, self._documents, self._unread, self._embedder, followed = loaded
         self._collections = collections
         self.query_one(Shelves).show(collections, self._documents)

@@ -132,6 +132,10 @@ class RunList(RowTable):
     def of(self, run_id: str) -> RunSummary | None:
         return self._runs.get(run_id)
 
+    def begins_with(self, runs: Sequence[RunSummary]) -> bool:
+        """Whether these are the first rows."""
+        return [self._runs[str(row.key.value)] for row in self.ordered_rows[: len(runs)]] == list(runs)
+
     def show_page(self, page: Sequence[RunSummary], *, first: bool) -> None:
         """Add a page; the ``first`` replaces all rows, and the cursor stays on its run."""
         current_id = self.current_id

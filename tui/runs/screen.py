@@ -92,6 +92,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._show_status()
         for attribute in ("cursor_coordinate", "scroll_y"):
             self.watch(self.query_one(RunList), attribute, self._load_more, init=False)
+        self.follow_store(self._look_for_changes)
 
     def on_screen_resume(self) -> None:
         if not self._loading:
@@ -133,6 +134,16 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                 self.call_after_refresh(runs.focus)
         if self._opens_next and self.is_current:
             self.action_open()
+
+    def _show_if_changed(
+        self, first: bool, searched_for: tuple[str, int], page: tuple[list[RunSummary], int]
+    ) -> None:
+        """Show a page unless the list shows it already: list and preview then stay as they are scrolled."""
+        found, total = page
+        if total == self._total and self.query_one(RunList).begins_with(found):
+            self._loading = False
+        else:
+            self._show_page(first, searched_for, page)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -216,7 +227,11 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def action_refresh(self) -> None:
         self._load(0)
 
-    def _load(self, offset: int) -> None:
+    def _look_for_changes(self) -> None:
+        if not self._loading:
+            self._load(0, only_changes=True)
+
+    def _load(self, offset: int, *, only_changes: bool = False) -> None:
         self._loading = True
         limit = PAGE if offset else max(PAGE, self.query_one(RunList).cursor_row + PAGE)
         words, statuses = self._words, STATUSES[self._status][1]
@@ -228,7 +243,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                 page = runs.search(words, statuses, limit=limit, offset=offset)
                 return as_of_now(store, page), runs.count(words, statuses)
 
-        then = partial(self._show_page, not offset, (words, self._status))
+        show = self._show_if_changed if only_changes else self._show_page
+        then = partial(show, not offset, (words, self._status))
         in_background(self, read, then, group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:

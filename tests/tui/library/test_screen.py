@@ -177,6 +177,14 @@ async def test_collections_documents_sections_and_passages(app: DeepthinkApp, st
         assert app.failures == []
 
 
+async def test_what_another_process_changes_is_seen(app: DeepthinkApp, stocked: None) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "Quarterly and annual reports" in facts(pilot))
+        Library(Store(app.engine.store.path)).describe_collection("filings", "Reports of 2025")
+        await until(pilot, lambda: "Reports of 2025" in facts(pilot))
+
+
 async def test_an_unreadable_library_says_why(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_library: Library) -> list[Collection]:
         raise StoreError("It cannot be written.", "Make its folder writable.")

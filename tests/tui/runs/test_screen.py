@@ -91,6 +91,17 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         await until(pilot, lambda: runs.size.height > 1)
 
 
+async def test_a_run_of_another_process_is_listed_while_the_list_is_shown(
+    three: list[str], app: DeepthinkApp
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("down")
+        added = stored.store_run(question="Who insures them?")
+        await until(pilot, lambda: listed(app) == [added, *three])
+        assert app.screen.query_one(RunList).current_id == three[1]
+
+
 async def test_runs_are_found_by_words_and_by_status(three: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
