@@ -15,6 +15,7 @@ _LABEL: Final = re.compile(
     r"FINDING \d+|NOTE ON STEP \d+)\s*:)",
     re.MULTILINE,
 )
+_PLANS: Final = ("PLAN:\n", "NEW PLAN FOR WHAT IS MISSING:\n")
 _LONGEST_NAME: Final = 60  # characters; some files name all their authors
 
 
@@ -27,7 +28,12 @@ def opening(question: str, tools: Sequence[tuple[str, str]]) -> str:
 def plan_entry(steps: Sequence[PlanStep], first: int, revision: int) -> str:
     """The plan, or its revised remaining steps."""
     lines = [f"{number}. {step['question']}" for number, step in enumerate(steps, start=first)]
-    return ("PLAN:\n" if revision == 0 else "NEW PLAN FOR WHAT IS MISSING:\n") + "\n".join(lines)
+    return _PLANS[revision > 0] + "\n".join(lines)
+
+
+def is_plan(entry: str) -> bool:
+    """Whether an entry is a plan, of steps that may be open still."""
+    return entry.startswith(_PLANS)
 
 
 def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, bool]]) -> str:

@@ -255,8 +255,10 @@ def _renumber(question: str, numbers: Mapping[int, int]) -> str:
 
 
 def _new_steps(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
-    """The steps whose questions are not in the notebook yet."""
-    notebook_lines = {_normalise(line) for entry in entries for line in entry.splitlines()}
+    """The steps whose questions have not been looked up yet, by the notebook."""
+    notebook_lines = {
+        _normalise(line) for entry in entries if not notebook.is_plan(entry) for line in entry.splitlines()
+    }
     return [
         step
         for step in steps

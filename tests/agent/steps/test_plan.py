@@ -175,6 +175,10 @@ def test_what_was_asked_is_not_asked_again_nor_what_refers_to_it(make: Make) -> 
     assert _revision(make, written)[1:] == ["Who insured it?", "When was #2 founded?"]
 
 
+def test_a_step_that_is_open_may_be_planned_again(make: Make) -> None:
+    assert _revision(make, " =\nWhere?\nWho insured it?")[1:] == ["Where?", "Who insured it?"]
+
+
 @pytest.mark.parametrize("written", [" =", " TALK", "???"])
 def test_a_revision_without_look_ups_leaves_what_is_done(make: Make, written: str) -> None:
     assert _revision(make, written) == ["Who?"]
