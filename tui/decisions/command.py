@@ -209,7 +209,7 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     for pair, agreement in counts.agreement.items():
         lines.append(("agreement", f"{pair}: {agreement.agreed:,} of {agreement.compared:,} decisions"))
     more = " More come from questions that you ask, or deepthink collect." if any(missing.values()) else ""
-    for name, line in [*lines, ("to train from", enough(ready) + more)]:
+    for name, line in [*lines, ("to train from", enough(counts) + more)]:
         console().print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))
 
 

@@ -40,7 +40,7 @@ def _gathered(counts: Counts) -> Content:
 
     there = usable(counts)
     goal = next((needed for needed in NEEDED.values() if there < needed), there)
-    return Content.assemble(bar(there / goal, 10), f" {actions.enough(there)}")
+    return Content.assemble(bar(there / goal, 10), f" {actions.enough(counts)}")
 
 
 class LearnScreen(DeepScreen):

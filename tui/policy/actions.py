@@ -28,15 +28,19 @@ def change_facts(registry: Registry) -> list[tuple[str, str]]:
     ]
 
 
-def enough(decisions: int) -> str:
-    """For what policies that many decisions are enough to learn from, in a sentence."""
+def enough(counts: Counts) -> str:
+    """For what policies the decisions are enough to learn from, and how many of them do not count."""
+    from policy.decisions import usable
     from policy.training.material import NEEDED
 
     forest, encoder = NEEDED["forest"], NEEDED["encoder"]
+    decisions = usable(counts)
+    older = sum(counts.sources.values()) - decisions
+    uncounted = f" {older:,} of an older encoding cannot be learnt from." if older else ""
     if decisions < forest:
-        return f"Not enough decisions yet: {decisions} of at least {forest}."
+        return f"Not enough decisions yet: {decisions} of at least {forest}.{uncounted}"
     more = "" if decisions >= encoder else f" for a forest; an encoder needs about {encoder:,}"
-    return f"{decisions:,} decisions, enough{more}."
+    return f"{decisions:,} decisions, enough{more}.{uncounted}"
 
 
 @dataclass(frozen=True, slots=True)

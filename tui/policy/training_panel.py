@@ -217,8 +217,6 @@ def _data_summary(counts: Counts, *, forest: bool) -> Content:
             f"{kind.capitalize()}: {fitting:,} of about {NEEDED[kind]:,} decisions. "
             f"{missing:,} more are needed: about {runs} like those so far."
         )
-    if older := decisions - fitting:
-        lines.append(f"{counted(older, 'decision')} of an older encoding cannot be learnt from.")
     if not counts.origins:
         lines.append("You haven't labelled a decision yet.")
     return Content.styled("\n".join(lines), QUIET)

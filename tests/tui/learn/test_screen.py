@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.widgets import Static, TabbedContent
 
 from tests.tui.decisions.test_screen import QUESTION, TAKEN, opened, store_decided
+from tests.tui.policy.test_screen import some
 from tests.tui.seen import text_of
 from tests.tui.waiting import until
 from traces.decisions import Labels
@@ -40,6 +42,19 @@ async def test_its_views_are_gone_through_by_key_and_mouse(app: DeepthinkApp) ->
         await pilot.press("f2", "f5")
         await until(pilot, lambda: app.screen is screen)
         assert tabs.active == "policies", "one comes back to the view one left"
+
+
+async def test_a_narrow_window_cuts_nothing_above_the_views(
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traces.decisions.count_decisions", lambda _store: some())
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = await opened(pilot)
+        purpose = screen.query_one("#purpose")
+        await until(pilot, lambda: "other views" in text_of(screen, "#purpose"))
+        await pilot.pause()
+        seen = " ".join(purpose.render_line(y).text.strip() for y in range(purpose.size.height))
+        assert " ".join(seen.split()) == " ".join(text_of(screen, "#purpose").split())
 
 
 async def test_a_view_counts_what_was_said_meanwhile(app: DeepthinkApp) -> None:

@@ -76,7 +76,7 @@ async def test_method_and_source_are_chosen_by_key(
         few = replace(some(), runs=4, sources={"rules": 12}, versions={STATE_VERSION: 12})
         choice.show([hotpot, musique], few, 0)
         assert "Forest: 12 of about 20 decisions. 8 more are needed" in text_of(screen, "#until")
-        assert "12 of at least 20" in enough(12), "the header counts to the same number"
+        assert "12 of at least 20" in enough(few), "the header counts to the same number"
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (hotpot,))
         assert "t trains forest on hotpotqa" in text_of(screen, "#means")
