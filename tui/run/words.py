@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from agent import events as ev
 from agent.documents.document import MAIL_FIELDS
-from agent.state import Candidate, Claim, Evidence, PlanStep, citation_marks
+from agent.state import Candidate, Claim, Evidence, PlanStep
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
 from tui.run.fold import RunFold, StepState, status_key
@@ -366,13 +366,12 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.Noted() if not event.note["found"]:
             return Block("finding", UNSURE)
         case ev.Noted():
-            sentence = unmarked(one_line(event.note["sentence"]))
-            return Block("finding", f"{sentence} {citation_marks(event.note['cites'])}".rstrip())
+            return Block("finding", unmarked(one_line(event.note["sentence"])))
         case ev.Decided():
             why = f": {one_line(event.justification)}" if event.justification else ""
             return Block("decide", f"{decision(event)}{why}")
         case ev.Contradicted():
-            return contradiction(event, {})
+            return contradiction(event)
         case ev.Warned():
             return Block("note", one_line(event.message), tone="warning")
         case ev.Answered():
@@ -421,6 +420,7 @@ def _correction(event: ev.Corrected) -> Block:
 
 
 def _evidence(event: ev.EvidenceKept) -> Block:
+    """The passages by title, without their numbers: those of the answer are in the order it is read."""
     titles: dict[str, list[str]] = {}
     for item in event.fresh:
         title = one_line(item["title"] or item["document"])
@@ -428,10 +428,10 @@ def _evidence(event: ev.EvidenceKept) -> Block:
         location = [one_line(heading, _PLACE)] if heading and heading not in title else []
         location += [f"p. {item['page']}"] if item["page"] else []
         text = f"{', '.join(location)}: {item['excerpt']}" if location else item["excerpt"]
-        titles.setdefault(title, []).append(one_line(f"[{item['number']}] {text}", _LINE))
+        titles.setdefault(title, []).append(one_line(text, _LINE))
     items = [line for title, lines in titles.items() for line in (one_line(title, _LINE), *lines)]
     if event.again:
-        items.append(f"{citation_marks(event.again)} again")
+        items.append(f"{counted(len(event.again), 'passage')} again")
     return Block("kept", "" if items else "nothing", tuple(items))
 
 
@@ -441,11 +441,16 @@ def decision(event: ev.Decided) -> str:
     return f"{event.action} ({event.source}{confidence})"
 
 
-def contradiction(event: ev.Contradicted, titles: Mapping[int, str]) -> Block:
-    """The current value and the superseded one, with their dates, else their documents' ``titles``."""
+def contradiction(event: ev.Contradicted, titles: Mapping[int, str] | None = None) -> Block:
+    """The current value and the superseded one, with their dates.
+
+    With the ``titles`` of an answer's passages, also their numbers, and a title where a date is missing.
+    """
 
     def describe(value: str, number: int, date: str) -> str:
-        return f"{one_line(value)} [{number}] ({one_line(date or titles.get(number, '')) or 'undated'})"
+        mark = f" [{number}]" if titles else ""
+        title = titles.get(number, "") if titles else ""
+        return f"{one_line(value)}{mark} ({one_line(date or title) or 'undated'})"
 
     current = describe(event.value, event.number, event.date)
     superseded = describe(event.superseded, event.superseded_number, event.superseded_date)

@@ -49,6 +49,18 @@ def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
     assert f"[1]       {place}" in lines
 
 
+def test_numbers_stand_only_where_they_are_those_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer numbers its sources in the order it is read, which nobody knows before."""
+    begun = [started(), ev.Planned([STEP], 0, "model"), ev.StepStarted(1, STEP)]
+    versions = ev.Contradicted(1, "40 units", 1, "2024-05-01", "30 units", 2, "")
+    kept = ev.EvidenceKept(1, [evidence(1)], [2])
+    told = _plain([*begun, kept, ev.Noted(note("It is Tolvang."), "rule"), versions], capsys)
+    assert [line.partition(":")[0] for line in told[-3:]] == ["kept", "finding", "conflict"]
+    assert told[-3].endswith("; 1 passage again")
+    assert told[-1] == "conflict: 40 units (2024-05-01) is followed, 30 units (undated) is superseded"
+    assert not re.search(r"\[\d+\]", "\n".join(told))
+
+
 def test_the_final_answer_stands_there_once_after_a_live_run() -> None:
     text = _shown(whole_run(), replay=False)
     after = text.rsplit("\x1b[2K", 1)[-1]
