@@ -204,6 +204,7 @@ class Stored(Provider):
 
     async def search(self, query: str) -> Hits:
         from traces.runs import Runs
+        from tui.runs.actions import as_of_now
         from tui.runs.list import short_time
 
         if self._reading is None:
@@ -217,8 +218,9 @@ class Stored(Provider):
             text = f"{session.runs} question{'s' * (session.runs != 1)} · {short_time(session.latest)}"
             name = session.name or session.first
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))
-        find = partial(Runs(deepthink(self.screen).engine.store).search, query, limit=_MAX_HITS)
-        for run in await asyncio.to_thread(find):
+        store = deepthink(self.screen).engine.store
+        find = partial(Runs(store).search, query, limit=_MAX_HITS)
+        for run in as_of_now(store, await asyncio.to_thread(find)):
             text = f"{status(run, partial=run.partial)} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 

@@ -15,9 +15,10 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
+from agent import checkpoints
 from tests.tui.conftest import Picture, looks
 from tests.tui.seen import toasts
-from tests.tui.stored import QUESTION, everything, store_run
+from tests.tui.stored import QUESTION, cut_off, everything, store_run
 from tests.tui.waiting import PATIENCE, comes, until
 from traces.runs import Sessions
 from tui.app.app import DeepthinkApp
@@ -154,6 +155,14 @@ async def test_what_is_stored_is_found_by_its_words(library: Path, app: Deepthin
         await pilot.press("enter")
         screen = await comes(pilot, AskScreen)
         await until(pilot, lambda: screen.session == session)
+
+
+async def test_a_run_that_is_going_on_reads_as_running(library: Path, app: DeepthinkApp) -> None:
+    run_id = cut_off()
+    with checkpoints.open_checkpoints(app.engine.store, run_id, lambda _log: None):
+        async with app.run_test(size=(120, 40)) as pilot:
+            [line] = await _opened(pilot, "bearings supplies")
+    assert "running" in line
 
 
 @pytest.mark.usefixtures("bare")
