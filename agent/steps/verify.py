@@ -433,11 +433,11 @@ def verify_by_model(
 
 
 def _with_verdict(claim: Claim, verdict: Verdict) -> Claim:
-    where = _number_list(claim["cites"])
+    where, one = _number_list(claim["cites"]), len(claim["cites"]) == 1
     reasons = {
         "supported": "",
-        "partly": f"{where} says only part of this",
-        "not": f"{where} does not say this",
+        "partly": f"{where} {'says' if one else 'say'} only part of this",
+        "not": f"{where} {'does' if one else 'do'} not say this",
     }
     if verdict == claim["verdict"]:
         return claim

@@ -213,9 +213,14 @@ def test_grounded(verdicts: list[Verdict], expected: bool, part: float) -> None:
     assert not grounded(claims, [])
 
 
-def _asked(claims: list[Claim], judgements: Sequence[Support], *replies: Scripted) -> list[Claim]:
+def _asked(
+    claims: list[Claim],
+    judgements: Sequence[Support],
+    *replies: Scripted,
+    kept: Sequence[Evidence] = (_FIRE,),
+) -> list[Claim]:
     with scripted(*replies) as session, ScriptedReader(judgements) as reader:
-        return verify_by_model(reader, session, ["What happened?"], claims, [_FIRE])
+        return verify_by_model(reader, session, ["What happened?"], claims, list(kept))
 
 
 def test_the_model_judges_but_not_what_code_knows() -> None:
@@ -230,6 +235,16 @@ def test_the_model_judges_but_not_what_code_knows() -> None:
     assert judged[0]["reason"] == "[1] says only part of this"
     (uncited,) = _asked(claims[2:], [_NEITHER])  # nothing is asked
     assert uncited["reason"] == "no passage is cited"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [("partly", "[1] and [2] say only part of this"), ("not", "[1] and [2] do not say this")],
+)
+def test_of_several_passages_the_reason_is_in_the_plural(verdict: Verdict, reason: str) -> None:
+    claim = _claim("A fire halted production for seven weeks.", 1, 2)
+    (judged,) = _asked([claim], [_YES, _YES, _YES], {"verdicts": [verdict]}, kept=_ALL)
+    assert judged["reason"] == reason
 
 
 @pytest.mark.parametrize("reply", [{"verdicts": []}, BudgetExhausted("tokens")])
