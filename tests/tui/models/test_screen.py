@@ -176,8 +176,7 @@ async def test_a_path_is_named_or_left(machine: _Machine, library: Path, app: De
         path.value = "/nowhere/x.gguf"
         await pilot.press("enter")
         await until(pilot, lambda: "There is no model file /nowhere/x.gguf." in _shown(app))
-        assert "Fetch it in F7 Models, or choose another one there." in _shown(app)
-        assert "deepthink models" not in _shown(app)
+        assert "Correct the path, or choose another model." in _shown(app)
         assert path.has_focus
         await pilot.press("escape")
         assert not path.display
