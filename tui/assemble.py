@@ -197,7 +197,9 @@ def chat_file(name: str) -> tuple[Path, str]:
     if is_path(name):
         path = expanded_path(name)
         if not path.is_file():
-            raise ModelMissing(f"There is no model file {path}.", "Correct the path, or choose another model.")
+            raise ModelMissing(
+                f"There is no model file {path}.", "Correct the path, or choose another model."
+            )
         return path.absolute(), path.stem
     model = _catalogue_entry(name, "chat")
     file = checked(model)

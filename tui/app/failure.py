@@ -50,7 +50,11 @@ def in_the_app(error: DeepthinkError, keys: Mapping[str, str]) -> str:
     """The error's way out, with commands replaced by the app's screens and keys, remapped by ``keys``."""
     if "deepthink " not in error.way_out:
         return error.way_out
-    text = _WAYS_OUT.get(type(error).__name__) or _without_commands(error.way_out)
+    return in_words_of_the_app(_WAYS_OUT.get(type(error).__name__, error.way_out), keys)
+
+
+def in_words_of_the_app(text: str, keys: Mapping[str, str]) -> str:
+    """``text`` with its commands replaced by the app's screens, with their keys as in `in_the_app`."""
 
     def named(screen: re.Match[str]) -> str:
         action = ACTIONS_BY_ID.get("ask.sessions" if screen[1] == "sessions" else f"app.{screen[1]}")
@@ -58,7 +62,7 @@ def in_the_app(error: DeepthinkError, keys: Mapping[str, str]) -> str:
             return screen[0]
         return f"{keys.get(action.id, action.key).split(',')[0].upper()} {action.label}"
 
-    return re.sub(r"\{(\w+)\}", named, text)
+    return re.sub(r"\{(\w+)\}", named, _without_commands(text))
 
 
 def way_out(node: DOMNode, error: DeepthinkError) -> str:

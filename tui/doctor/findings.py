@@ -31,19 +31,23 @@ State = Literal["ok", "warn", "fail", "unknown"]
 Result = tuple[State, str, str]  # with the detail and the way out
 
 STYLES: Final[Mapping[State, str]] = {"ok": "green", "warn": "yellow", "fail": "bold red", "unknown": "dim"}
-_CHOOSE_POLICY: Final = "Choose another: `deepthink policy list`, then `deepthink policy use NAME`."
+_CHOOSE_POLICY: Final = "Choose another: `deepthink policy use NAME`."
 _LITTLE_DISK: Final = 2_000_000_000
 _LITTLE_MEMORY: Final = 4_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check; ``way_out`` says what to do, "" if nothing."""
+    """The result of one check; ``way_out`` says what to do, "" if nothing.
+
+    ``error`` is what it ended with.
+    """
 
     name: str
     state: State
     detail: str
     way_out: str = ""
+    error: DeepthinkError | None = None
 
 
 def findings(terminal: str = "") -> Iterator[Finding]:
@@ -77,7 +81,7 @@ def findings(terminal: str = "") -> Iterator[Finding]:
         try:
             yield Finding(name, *check())
         except DeepthinkError as error:
-            yield Finding(name, "fail", error.message, error.way_out)
+            yield Finding(name, "fail", error.message, error.way_out, error)
 
 
 def _python() -> Result:

@@ -13,9 +13,11 @@ from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from tui.app.base import DeepScreen
+from tui.app.failure import in_words_of_the_app, way_out
 from tui.app.keys import bindings
 from tui.app.lists import Sheet
 from tui.app.main import release
+from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.live import take_mended_settings
 from tui.terminal import clean
@@ -50,10 +52,15 @@ class Findings(Sheet):
             first, *rest = wrap(clean(finding.detail), room) or [""]
             yield Content.assemble((sign.ljust(_STATE), style), (finding.name.ljust(_NAME), "bold"), first)
             yield from (Content(indent + line) for line in rest)
-            way_out = f"→ {clean(finding.way_out)}" if finding.way_out else ""
-            for line in way_out.splitlines():
+            advice = f"→ {clean(self._way_out(finding))}" if finding.way_out else ""
+            for line in advice.splitlines():
                 for piece in wrap(line, room, subsequent_indent="  ", replace_whitespace=False):
                     yield Content.styled(indent + piece, "$foreground 70%")
+
+    def _way_out(self, finding: Finding) -> str:
+        if finding.error is not None:
+            return way_out(self, finding.error)
+        return in_words_of_the_app(finding.way_out, deepthink(self).keys)
 
 
 class DoctorScreen(DeepScreen):

@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.worker import get_current_worker
 
+from models.protocols import ModelMissing
 from tests.tui.conftest import Picture, looks
 from tests.tui.seen import text_of
 from tests.tui.waiting import until
@@ -67,6 +68,19 @@ def doctor(monkeypatch: pytest.MonkeyPatch) -> _Doctor:
 
 def _lines(app: DeepthinkApp) -> list[str]:
     return text_of(app.screen, "Findings Static").splitlines()
+
+
+async def test_the_ways_out_are_those_of_the_app(doctor: _Doctor, app: DeepthinkApp) -> None:
+    missing = ModelMissing("It is not here.", "Fetch it: `deepthink models pull it`.")
+    doctor.found += [
+        Finding("embedder", "fail", missing.message, missing.way_out, missing),
+        Finding("planner", "warn", "not here", "Fetch it: `deepthink models pull planner`."),
+    ]
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.press("f9")
+        await until(pilot, lambda: any("terminal" in line for line in _lines(app)))
+        ways = [line.strip() for line in _lines(app) if "→ Fetch" in line]
+        assert ways == ["→ Fetch it in F7 Models, or choose another one there.", "→ Fetch it: F7 Models."]
 
 
 async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, app: DeepthinkApp) -> None:
