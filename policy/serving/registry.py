@@ -174,7 +174,7 @@ class Registry:
             return next(iter(matches.values()))
         if name == BOX:
             raise UnknownPolicy(
-                "This version has no policy in its box.", "`deepthink train-policy` makes one."
+                "This version has no built-in policy.", "`deepthink train-policy` makes one."
             )
         problem = "Several policies begin with" if name and matches else "There is no policy called"
         raise UnknownPolicy(f"{problem} “{name}”.", "`deepthink policy list` shows them.")
@@ -341,4 +341,4 @@ def _load(path: Path) -> tuple[_Record, str]:
         return _Record(), ""
     except (OSError, ValidationError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is damaged"
-        return _Record(), f"{path} cannot be read ({cause}): the policy in the box is active."
+        return _Record(), f"{path} cannot be read ({cause}): the built-in policy is active."

@@ -133,7 +133,7 @@ def rollback() -> None:
 
 @app.command("remove")
 def remove(name: Annotated[str, _policy_name("Its whole name.")], yes: Yes = False) -> None:
-    """Delete a policy of your own; the active one and the box stay."""
+    """Delete a policy of your own that is not active."""
     registry = Registry()
     registry.removable(name)  # before asking for confirmation
     confirm(f"Delete the policy {name}?", yes)
@@ -152,12 +152,12 @@ def _row(policy: Listed) -> tuple[object, ...]:
     if (manifest := policy.manifest) is None:
         return *name, "", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red")
     learned_from = f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions"
-    gate = "in the box" if policy.boxed else policy.verdict
+    gate = "built in" if policy.boxed else policy.verdict
     return *name, manifest.method, moment(manifest.created), learned_from, gate
 
 
 def _status(registry: Registry, folder: Path) -> str:
-    boxed = "in the box" if any(p.boxed and p.folder == folder for p in registry.listed()) else "your own"
+    boxed = "built in" if any(p.boxed and p.folder == folder for p in registry.listed()) else "your own"
     if registry.active().folder != folder:
         return f"{boxed}, not active"
     since = next((entry for entry in registry.history() if entry.name in {folder.name, BOX}), None)
@@ -167,7 +167,7 @@ def _status(registry: Registry, folder: Path) -> str:
 
 
 def _report_active(registry: Registry, activation: Activation) -> None:
-    name = "The policy in the box" if activation.name == BOX else activation.name
+    name = "The built-in policy" if activation.name == BOX else activation.name
     forced = " It was forced, and that is recorded." if activation.forced else ""
     if registry.active().folder is not None:
         typer.echo(f"{name} is active now.{forced}")

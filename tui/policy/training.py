@@ -91,19 +91,19 @@ def train_policy(
 def train_planner(
     force: Annotated[bool, typer.Option("--force", help="Use it whatever the gate says.")] = False,
     drop: Annotated[
-        bool, typer.Option("--drop", help="Remove your own planner: the one in the box plans again.")
+        bool, typer.Option("--drop", help="Remove your own planner: the built-in one plans again.")
     ] = False,
     plain: Plain = False,
 ) -> int:
     """Train the planner on the plans that you have corrected.
 
-    `deepthink runs plan` corrects a plan, and so does the app. The planner in the box is trained on with
+    `deepthink runs plan` corrects a plan, and so does the app. The built-in planner is trained on with
     them, and used only if it then plans more held-out questions as you want. Stopped or killed, the same
     command resumes it.
     """
     if drop:
         had_one = planner.drop()
-        typer.echo("The planner in the box plans again." if had_one else "You have no planner of your own.")
+        typer.echo("The built-in planner plans again." if had_one else "You have no planner of your own.")
         return failures.DONE
     with ctrl_c() as cancel:
         train = partial(planner.train, planner.PlannerRequest(force=force), cancel=cancel)
@@ -118,7 +118,7 @@ def _policy_status(event: progress.Finished) -> str:
 
 def _planner_status(event: progress.Finished) -> str:
     if event.active:
-        return "It plans from the next question on; `deepthink train-planner --drop` goes back to the box."
+        return "It plans from the next question on; `deepthink train-planner --drop` takes it out again."
     return "It is not used. `deepthink train-planner --force` uses it all the same."
 
 

@@ -44,7 +44,7 @@ _METHODS: Final[dict[Chosen, tuple[str, str, str]]] = {
     "forest": (
         "a forest on the numbers of a state",
         "a few minutes",
-        "To begin with: quick, needs no base model; a few decisions of yours correct the one in the box.",
+        "To begin with: quick, needs no base model; a few decisions of yours correct the built-in one.",
     ),
     "reward": (
         "MiniLM reads the state, learns by pairs",
@@ -482,7 +482,7 @@ starts anew.
         headline = Content.styled(one_line(f"· {finished.name} is not active"), "bold")
         if finished.name == "planner":
             active, inactive = "● It plans from the next question on", "· The planner has not changed"
-            back = "“deepthink train-planner --drop” goes back to the one in the box."
+            back = "“deepthink train-planner --drop” goes back to the built-in one."
             force = "“deepthink train-planner --force” uses it all the same."
             headline = Content.styled(active if finished.active else inactive, "bold")
             return [*about, headline, Content(back if finished.active else force)]

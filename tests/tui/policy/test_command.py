@@ -72,7 +72,7 @@ def test_the_list_marks_the_active_one_and_tells_the_gates_word(deepthink: Run) 
     lines = [_plain(line) for line in deepthink("policy", "list").out.splitlines()]
     assert lines.pop(3).endswith("not surely better")
     assert lines[2].startswith(f"● {SHIPPED} forest 2026-11-21 ")
-    assert lines[2].endswith("500 questions, 3,000 decisions in the box")
+    assert lines[2].endswith("500 questions, 3,000 decisions built in")
     assert lines[3].startswith(f"{B} forest")
     assert lines[3].endswith("not passed")
     assert lines[4].endswith("passed")
@@ -85,7 +85,7 @@ def test_use_and_rollback(deepthink: Run) -> None:
     assert Registry().active().name == A
     assert f"{A} your own, active since " in _plain(deepthink("policy", "show").out)
     ran = deepthink("policy", "rollback")
-    assert ran.out == "The policy in the box is active now.\n"
+    assert ran.out == "The built-in policy is active now.\n"
     assert "No policy was active before." in deepthink("policy", "rollback").refused()
     shown = _plain(deepthink("policy", "show").out)
     assert "rolled back to box" in shown
