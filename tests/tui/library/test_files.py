@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 from textual.widgets._footer import FooterKey
 
-from tests.tui.seen import text_of
+from tests.tui.seen import shown_keys, text_of
 from tests.tui.waiting import until
 from tui.app.app import DeepthinkApp
 from tui.library.actions import Intake, completions
@@ -79,6 +79,7 @@ async def test_hidden_files_and_the_folder_above(shelf: Path, app: DeepthinkApp)
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
         await opened(pilot, screen)
+        await until(pilot, lambda: {"Hidden", "Folder above"} <= shown_keys(app))
         await pilot.press("full_stop")
         await until(pilot, lambda: ".secret.md" in rows(screen))
         await pilot.press("full_stop")
