@@ -428,7 +428,7 @@ def _evidence(event: ev.EvidenceKept) -> Block:
         location = [one_line(heading, _PLACE)] if heading and heading not in title else []
         location += [f"p. {item['page']}"] if item["page"] else []
         text = f"{', '.join(location)}: {item['excerpt']}" if location else item["excerpt"]
-        titles.setdefault(title, []).append(one_line(text, _LINE))
+        titles.setdefault(title, []).append(one_line(f"· {text}", _LINE))
     items = [line for title, lines in titles.items() for line in (one_line(title, _LINE), *lines)]
     if event.again:
         items.append(f"{counted(len(event.again), 'passage')} again")

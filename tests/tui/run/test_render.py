@@ -57,6 +57,7 @@ def test_numbers_stand_only_where_they_are_those_of_the_answer(capsys: pytest.Ca
     told = _plain([*begun, kept, ev.Noted(note("It is Tolvang."), "rule"), versions], capsys)
     assert [line.partition(":")[0] for line in told[-3:]] == ["kept", "finding", "conflict"]
     assert told[-3].endswith("; 1 passage again")
+    assert told[-3].count("; · ") == 1, "a passage is told from the title before it"
     assert told[-1] == "conflict: 40 units (2024-05-01) is followed, 30 units (undated) is superseded"
     assert not re.search(r"\[\d+\]", "\n".join(told))
 
