@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import TabbedContent
 
@@ -139,6 +140,16 @@ async def test_events_are_gone_through_one_by_one(run_id: str, app: DeepthinkApp
         await pilot.press("end")
         assert screen.player.over
         assert words(screen).startswith("end: answered in part, ")
+
+
+async def test_the_answer_that_has_the_keys_is_marked(run_id: str, app: DeepthinkApp) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        answer = screen.query_one("#replay-answer")
+        before = answer.render_lines(Region(0, 0, 1, 1))[0].text
+        answer.focus()
+        await until(pilot, lambda: answer.has_focus)
+        assert answer.render_lines(Region(0, 0, 1, 1))[0].text != before
 
 
 async def test_an_answer_is_there_once_given_and_its_citations_open(run_id: str, app: DeepthinkApp) -> None:
