@@ -109,7 +109,7 @@ def _of_catalogue(entry: ModelEntry, settings: Settings) -> ModelRow:
     is_here, fetched_bytes = installed(entry) is not None, begun(entry)
     progress = ""
     if fetched_bytes and not is_here:
-        progress = f" {size(fetched_bytes)} of it is fetched; fetching resumes there."
+        progress = f". {size(fetched_bytes)} of it is fetched; fetching resumes there."
     return _row(
         entry.role,
         entry.name,
