@@ -131,7 +131,7 @@ def opinion(shadow: Mapping[str, Any], taken: str) -> str:
     """Whether a second source agrees, by a sign and in words."""
     would = str(shadow.get("action", ""))
     by = source(str(shadow.get("source", "")))
-    return f"= {by} agrees" if would == taken else f"≠ {by}: {would}"
+    return f"= {by} too" if would == taken else f"≠ {by}: {would}"
 
 
 def judgement(label: Label, taken: str) -> str:

@@ -40,7 +40,7 @@ def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
         "    continue  62% revise  30% finish   8%",
     ]
     assert drawn(Row(LAST), 60).plain.splitlines() == [
-        " 2  ■ FINISH  rules  = llm agrees",
+        " 2  ■ FINISH  rules  = llm too",
         "    continue   0% revise    – finish 100%",
     ]
     assert "…" not in drawn(Row(LAST), 41).plain, "beside a run, 110 columns leave it so many"
