@@ -90,7 +90,7 @@ class Store:
     """The DuckDB file at ``path``, created on first use; one ``named`` by the user must exist.
 
     ``patience`` is how many seconds to wait for another process to release it; ``on_wait`` is called once,
-    with a sentence, if that takes longer than a moment.
+    with a sentence, if that takes longer than a moment, however many threads wait.
     """
 
     def __init__(
@@ -106,6 +106,7 @@ class Store:
         self._named = named
         self.patience = patience
         self._migrated = False
+        self._waiting = 0  # threads that have waited for longer than a moment
         self._local = threading.local()
         # Two transactions of one process that touch the same row would conflict; they take turns.
         self._writing = _writers.setdefault(path.absolute(), threading.RLock())
@@ -205,29 +206,39 @@ class Store:
         import duckdb
 
         deadline = time.monotonic() + self.patience
-        pause, announced = 0.01, False
-        while True:
-            try:
-                with _connecting:
-                    return duckdb.connect(str(self.path))
-            except duckdb.Error as error:
-                if not any(sign in str(error).lower() for sign in _HELD):
-                    if self._named and "not a valid duckdb" in str(error).lower():
-                        raise _no_store(self.path) from error
-                    raise _store_error(error, self.path) from error
-                holder = _HOLDER.search(str(error))
-                holder_name = f"Another process (number {holder[1]})" if holder else "Another process"
-                if not announced and time.monotonic() >= deadline - self.patience + _ANNOUNCE_AFTER:
-                    announced = True
-                    self._on_wait(f"{holder_name} is using the library; waiting for it.")
-                if time.monotonic() >= deadline:
-                    raise StoreBusy(
-                        f"{holder_name} has held {self.path.name} for {self.patience:.0f} seconds.",
-                        "Let the other deepthink command finish, or stop it, and try again.",
-                    ) from error
-            # Jitter keeps two waiting processes from meeting again and again.
-            time.sleep(pause * (0.5 + random.random()))
-            pause = min(pause * 1.6, 0.25)
+        pause, counted = 0.01, False
+        try:
+            while True:
+                try:
+                    with _connecting:
+                        return duckdb.connect(str(self.path))
+                except duckdb.Error as error:
+                    if not any(sign in str(error).lower() for sign in _HELD):
+                        if self._named and "not a valid duckdb" in str(error).lower():
+                            raise _no_store(self.path) from error
+                        raise _store_error(error, self.path) from error
+                    holder = _HOLDER.search(str(error))
+                    holder_name = f"Another process (number {holder[1]})" if holder else "Another process"
+                    if not counted and time.monotonic() >= deadline - self.patience + _ANNOUNCE_AFTER:
+                        counted = True
+                        if self._count_waiting(1) == 1:
+                            self._on_wait(f"{holder_name} is using the library; waiting for it.")
+                    if time.monotonic() >= deadline:
+                        raise StoreBusy(
+                            f"{holder_name} has held {self.path.name} for {self.patience:.0f} seconds.",
+                            "Let the other deepthink command finish, or stop it, and try again.",
+                        ) from error
+                # Jitter keeps two waiting processes from meeting again and again.
+                time.sleep(pause * (0.5 + random.random()))
+                pause = min(pause * 1.6, 0.25)
+        finally:
+            if counted:
+                self._count_waiting(-1)
+
+    def _count_waiting(self, change: int) -> int:
+        with _connecting:
+            self._waiting += change
+            return self._waiting
 
     def _create(self) -> None:
         """Create the file elsewhere and move it into place, so that a kill leaves no incomplete one."""

@@ -75,15 +75,17 @@ def test_another_process_is_waited_for(store: Store) -> None:
         timer.join()
 
 
-def test_the_wait_is_bounded(store: Store) -> None:
+def test_the_wait_is_bounded_and_told_once(store: Store) -> None:
     with store.connect():
         pass
     holder = _holder(store.path)
     try:
         told: list[str] = []
         impatient = Store(store.path, patience=2.0, on_wait=told.append)
-        with pytest.raises(StoreBusy) as caught, impatient.connect():
-            pass
+        with ThreadPoolExecutor() as threads:
+            waiting = [threads.submit(impatient.rows, "SELECT 1") for _ in range(3)]
+        with pytest.raises(StoreBusy) as caught:
+            waiting[0].result()
     finally:
         _release(holder)
     assert caught.value.way_out
