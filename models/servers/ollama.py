@@ -206,13 +206,14 @@ def _interrupted_error(url: str) -> ModelUnreachable:
 
 
 def _refusal_error(model: str, status: int, text: str) -> ModelError:
+    reason = " ".join(text.split())[:300]  # a server that is not Ollama may answer with a page
     if status == httpx.codes.NOT_FOUND:
         return ModelMissing(
-            f"Ollama does not have the model {model}." if model else f"Ollama says: {text.strip()}.",
+            f"Ollama does not have the model {model}." if model else f"Ollama says: {reason}.",
             f"Fetch it with `ollama pull {model}`." if model else "Update Ollama.",
         )
     return ModelError(
-        f"Ollama refused or failed: {text.strip() or f'status {status}'}.",
+        f"Ollama refused or failed: {reason or f'status {status}'}.",
         "Look at Ollama's log; too little memory is the usual reason.",
     )
 

@@ -18,6 +18,7 @@ from tests.scripted import HashEmbedder
 Fault = Literal[
     "missing",  # 404, as for a model that was never pulled
     "broken",  # 500 before the answer
+    "page",  # 501 with lines of HTML, as another server answers
     "error-line",  # an error object in the middle of the stream
     "cut",  # the connection is closed in the middle of the stream
     "cut-cleanly",  # the stream ends in good order, but before it is done
@@ -131,9 +132,11 @@ class _Handler(Handler):
             self._json(json.loads(said))
         elif fault == "broken":
             self._json({"error": "llama runner process has terminated: out of memory"}, 500)
+        elif fault == "page":
+            self._json({"error": "<body>\n    <h1>Error</h1>\n</body>"}, 501)
         elif fault == "hang-first":
             self._hang()
-        return bool(said) or fault in {"broken", "hang-first"}
+        return bool(said) or fault in {"broken", "page", "hang-first"}
 
     def _hang(self) -> None:
         self.close_connection = True

@@ -173,6 +173,7 @@ def test_no_server_at_all() -> None:
     [
         ("missing", ModelMissing, "does not have the model tiny"),
         ("broken", ModelError, "out of memory"),
+        ("page", ModelError, "<body> <h1>Error</h1> </body>"),
         ("error-line", ModelError, "while running the model"),
         ("cut", ModelUnreachable, "in the middle of an answer"),
         ("cut-cleanly", ModelUnreachable, "in the middle of an answer"),
