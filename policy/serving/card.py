@@ -26,11 +26,11 @@ def _card_lines(manifest: Manifest) -> Iterator[str]:
     yield f"# {manifest.name}\n"
     yield (
         "A policy for deepthink's research loop: after each research step it says CONTINUE (take the "
-        "plan's next step), REVISE (plan anew what is left) or FINISH (answer); after a step that found "
+        "plan's next step), REVISE (change what is left of it) or FINISH (answer); after a step that found "
         "nothing also MORE (read more passages), WORDS (search in other words) or ASK (ask the model), if "
         "it has learned what they are worth. It is "
-        f"{_METHODS[manifest.method]}. It leaves the default schedule, which works the plan off and "
-        f"then finishes, only where the advantage it expects is above {manifest.rule.margin:g}."
+        f"{_METHODS[manifest.method]}. It leaves the default schedule, which follows the plan to "
+        f"its end and then finishes, only where the advantage it expects is above {manifest.rule.margin:g}."
     )
     for title, facts in sections(manifest, manifest.created):
         yield from _table(title, facts)

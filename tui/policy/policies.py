@@ -43,8 +43,8 @@ class PolicyRows(ScreenRows):
     HELP = """\
 ### Policies
 
-Each was trained on this machine or shipped with this version (the *box*). The number is its gain over the
-default schedule on held-out questions; the gate says whether that is enough. *Not surely better*: it was
+Each was trained on this machine, or is built in. The number is its gain over the default schedule on
+held-out questions; the gate, a test on these, says whether that is enough. *Not surely better*: it was
 not shown to be better than the rules, so the rules decide unless you choose it. At most one is active.
 """
 
