@@ -52,7 +52,8 @@ def passage(item: Evidence) -> str:
     excerpt = fenced(item["excerpt"])
     if item["kind"] == "table":
         # The source is above the table, and the rows are on their own lines.
-        return f"[{item['number']}] {source}:\n{excerpt}"
+        lines = [f"[{item['number']}] {source}:", excerpt, *map(fenced, item.get("extremes", []))]
+        return "\n".join(lines)
     # The text first: a small model prefers what comes first, and mistakes document dates for answers.
     return f"[{item['number']}] {excerpt} ({source})"
 

@@ -116,6 +116,7 @@ class Evidence(FoundPassage):
     excerpt: str  # the distilled text, which the model reads
     relevance: NotRequired[float]  # the grader's probability that it helps; not in older runs, as the next
     best: NotRequired[bool]  # whether a look-up, or the question itself, found it first of all
+    extremes: NotRequired[list[str]]  # of its table, computed: those that may answer the question
 
 
 class Earlier(TypedDict):

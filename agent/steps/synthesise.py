@@ -39,6 +39,7 @@ from agent.steps.answering import (
     says_nothing_of,
 )
 from agent.steps.distil import as_evidence, with_best
+from agent.steps.extremes import with_extremes
 from agent.steps.grade import graded
 from agent.steps.reflect import (
     LIKELY,
@@ -238,6 +239,9 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
             )
         draft = from_findings(notes, evidence, deps.length)
         return {**update, "draft": draft, "status": ""}
+    questions = questions_of(state["question"], notes)
+    update["evidence"] = with_extremes(questions, evidence, deps.reader, deps.library)
+    state = updated(state, update)
     try:
         draft = _written(state, notes, deps)
     except BudgetExhausted as used_up:

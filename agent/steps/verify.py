@@ -256,17 +256,16 @@ def _without_reading(text: str, items: Sequence[Evidence]) -> Support | None:
 
 
 def _read_for(text: str, items: Sequence[Evidence]) -> str:
-    """What a sentence is read against: its passages, of a table only the rows that it names.
+    """What a sentence is read against: its passages, of a table the rows that it names and the extremes.
 
     Among all rows the reader takes a neighbouring one for it.
     """
-    narrowed = [
-        with_prices(Evidence({**item, "text": named_rows(text, item) or item["text"]}))
-        if item["kind"] == "table"
-        else item
-        for item in items
-    ]
-    return passage_text(narrowed)
+
+    def narrowed(item: Evidence) -> Evidence:
+        rows = with_prices(Evidence({**item, "text": named_rows(text, item) or item["text"]}))
+        return Evidence({**rows, "text": "\n".join([rows["text"], *item.get("extremes", [])])})
+
+    return passage_text([narrowed(item) if item["kind"] == "table" else item for item in items])
 
 
 def is_copied(text: str, passage: str) -> bool:
