@@ -190,6 +190,7 @@ class Counts:
     """
 
     runs: int  # runs with at least one decision
+    all_runs: int  # runs with decisions and without
     sources: dict[str, int]  # decisions by source; ``actions`` likewise
     actions: dict[str, int]
     versions: dict[int, int]  # decisions by version of the encoding of their state
@@ -245,10 +246,12 @@ def count_decisions(store: Store) -> Counts:
     with store.connect():
         table = "decisions WHERE NOT shadow"
         [(runs,)] = store.rows(f"SELECT count(DISTINCT run_id) FROM {table}")
+        [(all_runs,)] = store.rows("SELECT count(*) FROM runs")
         [(shadows,)] = store.rows("SELECT count(*) FROM decisions WHERE shadow")
         [(mean,)] = store.rows(f"SELECT avg(quality) FROM ({_FINISHES})")
         return Counts(
             runs=runs,
+            all_runs=all_runs,
             sources=count_by("source", table),
             actions=count_by("action", table),
             versions=count_by("state_version", table),

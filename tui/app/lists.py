@@ -206,6 +206,11 @@ class MarkedList(RowList, inherit_bindings=False):
             if index is not None and index < len(self._entries):
                 self.replace_option_prompt_at_index(index, self._drawn(index))
 
+    def redraw(self, name: str) -> None:
+        """Draw a row again, since what it says has changed."""
+        index = next(index for index, line in enumerate(self._entries) if line.id == name)
+        self.replace_option_prompt_at_index(index, self._drawn(index))
+
     def _drawn(self, index: int) -> Drawn:
         return Drawn(partial(self._draw_row, index))
 

@@ -173,6 +173,9 @@ Where the run waits for you (teach mode), the last row asks, and these keys answ
 
         action: str
 
+    class Labelled(Message):
+        """What people said of the decisions is another now."""
+
     def __init__(self) -> None:
         super().__init__()
         self._decided: Sequence[ev.Decided] = ()
@@ -208,6 +211,8 @@ Where the run waits for you (teach mode), the last row asks, and these keys answ
 
         def show(read: tuple[dict[int, Label], int]) -> None:
             if run_id == self._run_id:
+                if read[0] != self._labels:
+                    self.post_message(self.Labelled())
                 self._labels, self._stored = read
                 self._show_rows()
 

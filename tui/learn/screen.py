@@ -19,7 +19,7 @@ from tui.app.keys import bindings
 from tui.app.lists import QUIET
 from tui.app.work import Failed, in_background
 from tui.decisions.pane import DecisionsPane
-from tui.decisions.strip import bar
+from tui.decisions.strip import DecisionStrip, bar
 from tui.policy import actions
 from tui.policy.actions import Overview
 from tui.policy.policies import PoliciesPane, PolicyRows
@@ -33,14 +33,15 @@ _PURPOSE: Final = "Correct what your runs decided, and train a policy from it to
 _VIEWS: Final = ("decisions", "policies", "training")
 
 
-def _gathered(counts: Counts) -> Content:
-    """How many decisions there are to learn from, and for what they are enough."""
+def _gathered(counts: Counts, plans: int) -> Content:
+    """How many decisions there are to learn from, for what they are enough, and what the user corrected."""
     from policy.decisions import usable
     from policy.training.material import NEEDED
 
     there = usable(counts)
     goal = next((needed for needed in NEEDED.values() if there < needed), there)
-    return Content.assemble(bar(there / goal, 10), f" {actions.enough(counts)}")
+    said = f" {actions.enough(counts)}{actions.corrected(counts, plans)}"
+    return Content.assemble(bar(there / goal, 10), said)
 
 
 class LearnScreen(DeepScreen):
@@ -114,6 +115,10 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
             "train": self._view == "policies" or not running,
             "stop": running and not self._panel.stopping,
         }[action]
+
+    @on(DecisionStrip.Labelled)
+    def _count_again(self) -> None:
+        self._read_policies()
 
     @on(events.ScreenResume)
     def _read_again(self) -> None:
@@ -214,7 +219,7 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
 
     def _show_state(self, state: Overview) -> None:
         self._policy_state = state
-        self._tell_purpose(_gathered(state.counts))
+        self._tell_purpose(_gathered(state.counts, state.plans))
         self.query_one(PoliciesPane).show(state)
         self.query_one(TrainingChoice).show(state.stores, state.counts, state.plans)
         self._panel.learned_decides = state.decider == LEARNED

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tui.terminal import moment
+from tui.terminal import counted, moment
 
 if TYPE_CHECKING:
     from policy.serving.registry import Listed, Registry
@@ -41,6 +41,16 @@ def enough(counts: Counts) -> str:
         return f"Not enough decisions yet: {decisions} of at least {forest}.{uncounted}"
     more = "" if decisions >= encoder else f" for a forest; an encoder needs about {encoder:,}"
     return f"{decisions:,} decisions, enough{more}.{uncounted}"
+
+
+def corrected(counts: Counts, plans: int) -> str:
+    """How many decisions and plans the user corrected, as a sentence after a space; "" if none."""
+    labels = sum(counts.origins.values())
+    done = [
+        *([f"labelled {labels:,}"] if labels else []),
+        *([f"corrected {counted(plans, 'plan')}"] if plans else []),
+    ]
+    return f" You {' and '.join(done)}." if done else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ _METHODS: Final[dict[Chosen, tuple[str, str, str]]] = {
     "planner": (
         "the planner, from plans you corrected",
         "a few minutes",
-        "Not a policy: teaches the planner what to look up. Correct plans on an answer or a run.",
+        "Teaches the planner what to look up, not who decides. Correct plans on an answer or a run.",
     ),
 }
 """Each method in plain words: what it is, how long it takes on two cores, and details."""
@@ -102,15 +102,22 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
         ``plans`` is the number of those that the user corrected.
         """
-        from policy.decisions import usable
-
-        self._stores, self._plans = stores, plans
-        amount = counted(usable(counts), "decision")
-        lines = [Line(_OWN, partial(_source_line, "your own runs", amount))]
+        self._stores, self._plans, self._counts = stores, plans, counts
+        lines = [Line(_OWN, self._own_line)]
         lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
         self.query_one(SourceList).show(lines)
-        self._counts = counts
         self._explain()
+
+    def _own_line(self, width: int) -> Content:
+        """The user's own runs, with how much there is for the chosen method."""
+        from policy.decisions import usable
+
+        amount = counted(usable(self._counts), "decision") if self._counts is not None else ""
+        if self.query_one(MethodList).chosen == "planner":
+            amount = (
+                f"{self._plans} of {FEWEST} plans" if self._plans < FEWEST else counted(self._plans, "plan")
+            )
+        return _source_line("your own runs", amount, width)
 
     @property
     def request(self) -> Request:
@@ -149,12 +156,13 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             Content.assemble(
                 (deepthink(self).key_for("policy.train"), "bold $accent"),
                 f" trains {request.method} on {one_line(learned_from(request), 60)}.",
-                (" It becomes active only if it passes the gate, a test on held-out questions.", QUIET),
+                (" The new one is used only if it passes the gate, a test on held-out questions.", QUIET),
             ),
         ]
         if not self._stores:
             hint = "“deepthink collect” gathers decisions from questions with known answers."
             lines.append(Content.styled(hint, QUIET))
+        self.query_one(SourceList).redraw(_OWN)
         self.query_one("#means", Static).update(Content("\n").join(lines))
         until = self.query_one("#until", Static)
         until.display = not request.sources  # about the user's own runs
@@ -212,7 +220,7 @@ def _data_summary(counts: Counts, *, forest: bool) -> Content:
     kind = "forest" if forest else "encoder"
     lines, missing = [], NEEDED[kind] - fitting
     if fitting and missing > 0:
-        runs = counted(-(-missing * counts.runs // decisions), "run")
+        runs = counted(-(-missing * counts.all_runs // decisions), "run")
         lines.append(
             f"{kind.capitalize()}: {fitting:,} of about {NEEDED[kind]:,} decisions. "
             f"{missing:,} more are needed: about {runs} like those so far."

@@ -14,7 +14,7 @@ from traces.runs import CorrectedPlans
 from tui.app.app import DeepthinkApp
 from tui.decisions.strip import DecisionStrip
 from tui.policy.policies import PolicyRows
-from tui.policy.training_panel import MethodList
+from tui.policy.training_panel import MethodList, SourceList
 
 
 async def test_its_views_are_gone_through_by_key_and_mouse(app: DeepthinkApp) -> None:
@@ -71,8 +71,25 @@ async def test_a_view_counts_what_was_said_meanwhile(app: DeepthinkApp) -> None:
         CorrectedPlans(app.engine.store).put(run_id, [("", "Who makes the bearings?")])
         await pilot.press("left")
         await until(pilot, lambda: "haven't labelled a decision" not in text_of(screen, "#until"))
+        assert "You labelled 1 and corrected 1 plan." in text_of(screen, "#purpose")
+        sources = screen.query_one(SourceList)
+        assert "3 decisions" in str(sources.get_option_at_index(0).prompt)
         await pilot.press("down", "down")
+        await until(pilot, lambda: "1 of 10 plans" in str(sources.get_option_at_index(0).prompt))
         await until(pilot, lambda: "1 corrected plan; at least 10" in text_of(screen, "#until"))
+
+
+async def test_a_label_is_counted_at_once(app: DeepthinkApp) -> None:
+    store_decided(app.engine.store, [decision for decision in TAKEN if decision.label != "teach"])
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "3 of at least 20" in text_of(screen, "#purpose"))
+        assert "You" not in text_of(screen, "#purpose")
+        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 3)
+        await pilot.press("home", "1")
+        await until(pilot, lambda: "You labelled 1." in text_of(screen, "#purpose"))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "You" not in text_of(screen, "#purpose"))
 
 
 async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp) -> None:

@@ -28,6 +28,7 @@ def some() -> Counts:
     """A few decisions of a few runs."""
     return Counts(
         runs=402,
+        all_runs=602,
         sources={"rules": 900, "llm": 290, "human": 14},
         actions={"CONTINUE": 700, "REVISE": 104, "FINISH": 400},
         versions={STATE_VERSION: 1204},

@@ -73,9 +73,10 @@ async def test_method_and_source_are_chosen_by_key(
         await until(pilot, lambda: isinstance(screen.focused, SourceList))
         assert choice.request.sources == ()
         assert screen.query_one("#until").display, "how many decisions of one's own are missing"
-        few = replace(some(), runs=4, sources={"rules": 12}, versions={STATE_VERSION: 12})
+        few = replace(some(), runs=4, all_runs=9, sources={"rules": 12}, versions={STATE_VERSION: 12})
         choice.show([hotpot, musique], few, 0)
         assert "Forest: 12 of about 20 decisions. 8 more are needed" in text_of(screen, "#until")
+        assert "about 6 runs like those so far" in text_of(screen, "#until"), "most had no decision"
         assert "12 of at least 20" in enough(few), "the header counts to the same number"
         await pilot.press("down")
         await until(pilot, lambda: choice.request.sources == (hotpot,))
