@@ -11,7 +11,7 @@ from agent.notebook import dated
 from agent.retrieval.fusion import best_first, reciprocal_rank_fusion
 from agent.retrieval.passage_text import Shown, show
 from agent.state import AnswerSpan, Candidate, Evidence, Recalled, RunState, current_step, without_marks
-from agent.text.language import in_latin_script
+from agent.text.language import in_latin_script, readable
 from models.protocols import Reader
 
 POSSIBLE: Final = 0.2
@@ -46,6 +46,7 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
 def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with the reader's score and answer spans, most probable first.
 
+    Of an English question, words of a text in another language are no spans: the reader was taught in English.
     For a question in another script than the Latin one, which the reader hardly knows, the order is
     fused with that of the keywords, and the score says how near to the first place a passage is, at most
     `POSSIBLE`. Measured on 50 Chinese questions: a right passage is among the first four 23 times by the
@@ -63,7 +64,7 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
                 unit=_clean_span(passage.unit(span.start, span.end)),
                 probability=round(span.probability, 4),
             )
-            for span in reading.spans
+            for span in (reading.spans if _knows(question, candidate) else ())
         ]
         scores = {**candidate["scores"], "rerank": reading.probability}
         scored_candidates.append(
@@ -71,6 +72,11 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
         )
     ranked = sorted(scored_candidates, key=lambda c: -c["score"])
     return ranked if in_latin_script(question) else _with_keywords(ranked)
+
+
+def _knows(question: str, candidate: Candidate) -> bool:
+    # Too few of a table's words tell its language.
+    return candidate["kind"] == "table" or readable(candidate["text"]) or not readable(question)
 
 
 def shown(passage: Candidate | Evidence) -> Shown:

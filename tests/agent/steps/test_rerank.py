@@ -72,6 +72,16 @@ def test_in_another_script_the_keywords_rank_too(question: str, order: list[int]
     assert found[0]["score"] == (POSSIBLE if order[0] == 1 else 0.95)
 
 
+def test_of_an_english_question_words_of_another_language_are_not_marked() -> None:
+    letter = "Unser Techniker, Herr Jansen, kommt am 20. Januar zum ersten Mal zu Ihnen in die Wohnung."
+    question, marks = "Who looks after the waiting list?", ("Herr Jansen", 0.9)
+    (found,) = read(WordReader({question: marks}), question, [candidate(1, letter)])
+    assert found["spans"] == []
+    german = "Wer kommt im Januar zum ersten Mal in die Wohnung?"
+    (found,) = read(WordReader({german: marks}), german, [candidate(1, letter)])
+    assert [one["text"] for one in found["spans"]] == ["Herr Jansen"]
+
+
 QUERY = "What halted production at the Brevnes plant of Tolvang Ceramics?"
 
 
