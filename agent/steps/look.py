@@ -98,7 +98,12 @@ def _show(passage: Candidate, answer: str, sentence: str, probability: float, de
 
 
 def single_shot(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads question. Writes plan: the question itself, in the collection that its look-up prefers."""
-    step = look_up(state["question"], state["plan"][0]["tool"] if len(state["plan"]) == 1 else "")
+    """Reads question, looked, plan. Writes plan: the question itself, in the collection that its look-up
+    prefers, unless the best passage of the first look is in another.
+    """
+    tool = state["plan"][0]["tool"] if len(state["plan"]) == 1 else ""
+    if any(passage["collection"] != tool for passage in state["looked"][:1]):
+        tool = ""
+    step = look_up(state["question"], tool)
     deps.session.emit(Planned([step], 0, state["planned_by"]))
     return {"plan": [step]}

@@ -289,7 +289,7 @@ def _latest(
 def current(state: RunState, cited: Collection[int] = ()) -> list[Evidence]:
     """The evidence without what the latest versions of its documents replace.
 
-    That is all of the earlier ones where the latest is likely to answer; else what has a passage of the
+    That is all of the earlier ones where a later one is likely to answer; else what has a passage of the
     latest in its place. Nothing is left out if the question names a date, or if several look-ups may
     compare the versions, nor are the passages whose numbers are ``cited``.
     """
@@ -297,12 +297,14 @@ def current(state: RunState, cited: Collection[int] = ()) -> list[Evidence]:
     earlier: set[int] = set()
     if state["route"] == "single" and not quantities.dated(question, language(question)):
         for group in versions(evidence):
-            latest = [item for item in group if item["document"] == group[0]["document"]]
-            answers = max(item["score"] for item in latest) >= LIKELY
+            documents = list(dict.fromkeys(item["document"] for item in group))  # the latest first
+            latest = [item for item in group if item["document"] == documents[0]]
+            likely = [documents.index(item["document"]) for item in group if item["score"] >= LIKELY]
             earlier.update(
                 item["number"]
                 for item in group[len(latest) :]
-                if answers or any(takes_place(later, item) for later in latest)
+                if documents.index(item["document"]) > min(likely, default=len(documents))
+                or any(takes_place(later, item) for later in latest)
             )
     return [item for item in evidence if item["number"] not in earlier or item["number"] in cited]
 

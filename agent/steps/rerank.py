@@ -46,7 +46,7 @@ def rerank(state: RunState, deps: Deps) -> dict[str, Any]:
 def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with the reader's score and answer spans, most probable first.
 
-    Of an English question, words of a text in another language are no spans: the reader was taught in English.
+    The reader was taught in English: of an English question, a text in another language has no spans.
     For a question in another script than the Latin one, which the reader hardly knows, the order is
     fused with that of the keywords, and the score says how near to the first place a passage is, at most
     `POSSIBLE`. Measured on 50 Chinese questions: a right passage is among the first four 23 times by the

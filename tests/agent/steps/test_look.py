@@ -10,7 +10,7 @@ import pytest
 import agent.events as ev
 from agent.steps.look import look, single_shot
 from models.protocols import Reading
-from tests.agent.made import only, state, step
+from tests.agent.made import candidate, only, state, step
 from tests.agent.steps.conftest import Events, Make
 from tests.scripted import WordReader
 
@@ -101,3 +101,12 @@ def test_a_single_look_up_is_the_question_itself_where_the_plan_prefers(
     make: Make, plan: list[object], tool: str
 ) -> None:
     assert single_shot(state(plan=plan), make())["plan"] == [step(QUESTION, tool=tool)]
+
+
+@pytest.mark.parametrize(("collection", "tool"), [("news", "news"), ("reports", "")])
+def test_a_collection_is_not_preferred_to_that_of_the_best_passage(
+    make: Make, collection: str, tool: str
+) -> None:
+    looked = [candidate(1, "Onions are harvested in May.", collection=collection)]
+    asked = state(plan=[step("In other words?", tool="news")], looked=looked)
+    assert single_shot(asked, make())["plan"] == [step(QUESTION, tool=tool)]

@@ -196,3 +196,22 @@ def test_what_the_latest_version_has_in_its_place_is_not_read() -> None:
     assert current(updated(asked, {"evidence": [old, other]})) == [old, other]
     assert current(updated(asked, {"route": "deep"})) == [old, new, other]
     assert current(updated(asked, {"question": "What did it cost in 2025?"})) == [old, new, other]
+
+
+def test_what_a_later_version_is_likely_to_answer_is_not_read_in_an_earlier() -> None:
+    """Whatever the latest has."""
+    minutes = [
+        evidence(
+            1, "Hannelore looks after the waiting list.", document="minutes-02.txt", date="2024-02-08"
+        ),
+        evidence(2, "From May on Ravi looks after it.", document="minutes-04.txt", date="2024-04-11"),
+        evidence(3, "The roof is dry again.", document="minutes-09.txt", date="2024-09-19"),
+    ]
+    scored = [
+        Evidence({**item, "title": "Minutes", "score": score})
+        for item, score in zip(minutes, (0.9, 0.6, 0.1), strict=True)
+    ]
+    asked = state(question="Who looks after the waiting list?", route="single", evidence=scored)
+    assert [item["number"] for item in current(asked)] == [2, 3]
+    scored[1] = Evidence({**scored[1], "score": 0.4})
+    assert [item["number"] for item in current(asked)] == [1, 2, 3]
