@@ -104,10 +104,11 @@ def model_finding(
     return Finding(True, sentence or answer, answer, [source["number"]], result.origin)
 
 
-def best_excerpt(evidence: Sequence[Evidence]) -> Finding:
-    """The excerpt of the best evidence, unchanged; no model is asked."""
+def best_excerpt(question: str, evidence: Sequence[Evidence]) -> Finding:
+    """The excerpt of the best evidence, of a table the row nearest to the question; no model is asked."""
     closest = max(evidence, key=lambda item: item["score"])
-    text = without_marks(" ".join(closest["excerpt"].split()))
+    excerpt = quote(question, closest) if closest["kind"] == "table" else closest["excerpt"]
+    text = without_marks(" ".join(excerpt.split()))
     return Finding(True, text, text, [closest["number"]], "default")
 
 

@@ -230,7 +230,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
     if not evidence:
         return {**update, "draft": "", "status": "not_found"}
     if not notes:
-        notes = [as_note(state, state["question"], best_excerpt(evidence))]
+        notes = [as_note(state, state["question"], best_excerpt(state["question"], evidence))]
     is_certain = deps.cognition.instant and state["route"] == "single" and all(n.get("sure") for n in notes)
     if state["approval"] == "rewrite" or is_certain:
         if not is_certain:

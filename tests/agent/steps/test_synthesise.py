@@ -196,6 +196,9 @@ def test_with_no_budget_left_the_findings_are_the_draft(make: Make, events: Even
     assert only(events, ev.Warned)
     before = _draft(make([BudgetExhausted("token budget")]), notes=[])
     assert before["draft"] == "Orlavane buys its ceramic bearings from Tolvang [1]."  # the best passage
+    budget = evidence(1, "Budget\nItem | Planned\nBearings | 4,000\nCooling | 900", kind="table")
+    before = _draft(make([BudgetExhausted("token budget")]), notes=[], evidence=[budget])
+    assert before["draft"] == "Bearings | 4,000 [1]."
 
 
 def test_a_single_look_up_of_which_the_reader_is_sure_is_answered_without_the_model(make: Make) -> None:
