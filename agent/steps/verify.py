@@ -361,7 +361,8 @@ def _verdict(
         if judgement.refuted >= _SURE:
             return "not", _contradiction(text, item)
     if not any(judgement.supported >= SUPPORTS for judgement in judgements):
-        return "not", f"{where} {verb} not {f'mention {missing[0]}' if missing else 'say this'}"
+        # Of the sentences that the reader finds no support for, two in five are in right answers.
+        return "not", f"{where} {verb} not mention {missing[0]}" if missing else f"{where} may not say this"
     if missing:
         partly = len(missing) < len(stated_numbers(text))
         return ("partly" if partly else "not"), f"{where} {verb} not mention {missing[0]}"
@@ -373,7 +374,7 @@ def _contradiction(text: str, item: Evidence) -> str:
     cell = named_cell(text, item)
     if cell and cell.agrees(text) is False:
         return f"[{item['number']}] has {cell.value} in that cell"
-    return f"[{item['number']}] says otherwise"
+    return f"[{item['number']}] may say otherwise"
 
 
 def _verdict_by_words(

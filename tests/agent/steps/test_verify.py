@@ -134,8 +134,8 @@ def _verified(
         # A small number in words may be a count.
         ("In spring two kilns of Tolvang were left.", _FIRE, _YES, "supported", ""),
         ("Kramer's lease of 1 March 2024 costs €1,200 a month for 2 years.", _LEASE, _YES, "supported", ""),
-        ("The plant restarted in May.", _FIRE, _NO, "not", "[1] says otherwise"),
-        ("The insurer paid.", _FIRE, _NEITHER, "not", "[1] does not say this"),
+        ("The plant restarted in May.", _FIRE, _NO, "not", "[1] may say otherwise"),
+        ("The insurer paid.", _FIRE, _NEITHER, "not", "[1] may not say this"),
         ("The fire cost 48,500 euros.", _FIRE, _NEITHER, "not", "[1] does not mention 48,500"),
         ("The fire cost 48,500 euros.", _FIRE, _YES, "not", "[1] does not mention 48,500"),
         ("Production halted for 7 days.", _FIRE, _YES, "not", "[1] does not mention 7"),
@@ -159,9 +159,9 @@ _BOTH_SAY = _claim("Services earned 1,284.6 and a fire halted production.", 1, 2
     [
         (_BOTH_SAY, [_YES, _NEITHER, _NEITHER], [1, 2], "supported", ""),  # the figure is the second's
         (_BOTH_SAY, [_NEITHER, _NEITHER, _YES], [1, 2], "supported", ""),  # together
-        (_BOTH_SAY, [_YES, _NO, _YES], [1, 2], "not", "[2] says otherwise"),
+        (_BOTH_SAY, [_YES, _NO, _YES], [1, 2], "not", "[2] may say otherwise"),
         (_claim("A fire halted production.", 1, 2), [_YES, _NEITHER, _YES], [1], "supported", ""),
-        (_claim("The plant restarted.", 1), [_NO], [1], "not", "[1] says otherwise"),
+        (_claim("The plant restarted.", 1), [_NO], [1], "not", "[1] may say otherwise"),
     ],
 )
 def test_what_of_its_passages_a_sentence_goes_on_citing(
