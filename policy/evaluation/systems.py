@@ -189,7 +189,7 @@ class OnePrompt:
         # No finding is needed here, and only the loop withholds answers that the reader doubts.
         cognition = replace(
             profile("lean", parts.reader),
-            reflect=lambda _session, _notebook, _question, evidence, _spans: best_excerpt(evidence),
+            reflect=lambda _session, _notebook, asked, evidence, _spans: best_excerpt(asked, evidence),
             instant=False,
         )
         deps = parts.deps(cognition, self.depth)
