@@ -38,6 +38,7 @@ _FULL_STOP = re.compile(r"[.!?][\"'”’)\]]*$")
 _WIDEST_SPACE = 3 * _CHARACTER_WIDTH  # the widest gap in justified text, or after a full stop
 _FEWEST_ALIGNED = 4  # rows; in fewer rows, gaps may align by chance
 _SHORTEST_WRAPPED = 35  # characters; shorter lines were broken on purpose
+_AMPLE = 0.75  # share of a paragraph's width up to which a wrapped line would have taken the next word too
 
 # A style sheet's entry for a heading; the names are in English whatever the language of the document.
 _HEADING = re.compile(r"\{\\s(\d+)[^{}]*?\bheading ([1-6]);\}", re.IGNORECASE)
@@ -178,7 +179,10 @@ def _gaps(row: Sequence[Cell]) -> list[tuple[float, float]]:
 
 
 def _prose(lines: Sequence[str]) -> Iterator[Block]:
-    """List items one by one, wrapped lines as one paragraph, and short lines, as in a poem, as lines."""
+    """List items one by one, wrapped lines as one paragraph, and short lines, as in a poem, as lines.
+
+    A line with ample room for the first word of the next was not wrapped: it is a heading or an entry.
+    """
     parts: list[list[str]] = [[]]
     for line in lines:
         if _ITEM.match(line) and parts[-1]:
@@ -192,9 +196,22 @@ def _prose(lines: Sequence[str]) -> Iterator[Block]:
         lengths = [len(line.strip()) for line in part]
         is_wrapped = max(lengths) > _SHORTEST_WRAPPED and median(lengths) > 0.7 * max(lengths)
         if item or is_wrapped or len(part) < 3:
-            yield Block("text", bulleted(joined(normal(line) for line in part)), item=item)
+            wrapped = [joined(map(normal, group)) for group in _wrapped(part, max(lengths))]
+            yield Block("text", bulleted("\n".join(wrapped)), item=item)
         else:
             yield Block("text", "\n".join(line.rstrip() for line in part))
+
+
+def _wrapped(lines: Sequence[str], width: int) -> list[list[str]]:
+    """The lines in groups that are each one wrapped line, in a paragraph of that ``width``."""
+    groups = [[lines[0]]]
+    for line, next_line in pairwise(lines):
+        with_next_word = len(line) + len(next_line.split()[0]) + 1
+        is_indented = next_line[0].isspace()  # as the further lines of an item are
+        if width > _SHORTEST_WRAPPED and not is_indented and with_next_word <= _AMPLE * width:
+            groups.append([])
+        groups[-1].append(next_line)
+    return groups
 
 
 def read_source_code(path: Path, data: bytes) -> ParsedDocument:

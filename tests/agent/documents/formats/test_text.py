@@ -34,6 +34,18 @@ Text right under it.
 """
 
 
+def test_a_line_that_had_room_for_the_next_word_was_not_wrapped() -> None:
+    text = (
+        "2. Waiting list\nHannelore gives the waiting list to Ravi because of her new job. From May on\n"
+        "Ravi looks after it."
+    )
+    (block,) = parse("minutes.txt", text).blocks
+    assert block.text == (
+        "2. Waiting list\nHannelore gives the waiting list to Ravi because of her new job. From May on "
+        "Ravi looks after it."
+    )
+
+
 def test_text() -> None:
     document = parse("a.txt", PAGE)
     assert document.title == "ANNUAL REPORT"
