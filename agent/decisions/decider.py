@@ -52,7 +52,7 @@ class PolicyState:
     findings: list[dict[str, Any]]
     """Question, short answer and success of each finished step; the grader's probability that its best
     passage helps (``relevance``), the reader's of its best span (``span``), and the reader's that its
-    sentence answers the user's question (``answers``)."""
+    sentence answers the user's question (``answers``). ``skipped`` only if the user skipped the step."""
     missing: list[str]  # questions of steps that found nothing, unless a later revision answered them
     evidence: list[dict[str, Any]]
     """Title and excerpt of each kept passage, the step that found it, and the grader's probability that it
@@ -143,6 +143,7 @@ def policy_state(state: RunState, budget: Budget, tokens_left: int) -> PolicySta
                 "relevance": n.get("relevance", 0.0),
                 "span": n.get("span", 0.0),
                 "answers": n.get("answers", 0.0),
+                **({"skipped": True} if n.get("skipped") else {}),
             }
             for n in state["notes"]
         ],

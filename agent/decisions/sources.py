@@ -51,13 +51,24 @@ class Rules:
         if open_count:
             reason = f"{open_count} of the plan's steps {'is' if open_count == 1 else 'are'} open"
         elif missing:
-            steps = len(state.findings)
-            which = "its only step" if steps == 1 else f"{missing} of its {steps} steps"
-            reason = f"the plan is done, but {which} found nothing certain"
+            reason = f"the plan is done, but {_unanswered(state)}"
         action = wanted if wanted in valid else valid[0]
         reason = reason if action == wanted else f"{wanted} is not possible here"
         latency = (time.perf_counter() - began) * 1000
         return Decision(action, certain(action), self.name, latency, reason)
+
+
+def _unanswered(state: PolicyState) -> str:
+    """How many steps of a plan found nothing certain, and how many the user skipped, in words."""
+    steps = len(state.findings)
+    skipped = sum(bool(one.get("skipped")) for one in state.findings if one["question"] in state.missing)
+    unsure = len(state.missing) - skipped
+
+    def which(count: int) -> str:
+        return "its only step" if steps == 1 else f"{count} of its {steps} steps"
+
+    found_nothing = [f"{which(unsure)} found nothing certain"] if unsure else []
+    return ", and ".join([*found_nothing, *([f"you skipped {which(skipped)}"] if skipped else [])])
 
 
 class ModelJudge:

@@ -38,7 +38,7 @@ from tui.decisions.strip import (
 )
 from tui.run.fold import RunFold, fold_of
 from tui.run.live import Steers
-from tui.run.words import ENOUGH, GRADES, UNSURE, ending, local_time, status, step_question
+from tui.run.words import ENOUGH, GRADES, STEP_ENDINGS, UNSURE, ending, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
 
 _MAX_RUNS = 2000
@@ -132,6 +132,7 @@ _FIGURES: Final = (
     ("before it", "{last_action}"),
 )
 """Facts about a state: their name and words. One without any of its fields is left out."""
+_NOT_FOUND: Final = {False: UNSURE, True: STEP_ENDINGS["skipped"]}  # by whether the user skipped it
 _FIELD: Final = re.compile(r"\{(\w+)")
 
 
@@ -153,7 +154,7 @@ def _state(event: ev.Decided) -> Iterator[Fact]:
     findings = [
         f"✓ {finding.get('question', '')}: {finding.get('answer', '')}".removesuffix(": ")
         if finding.get("found")
-        else f"~ {finding.get('question', '')}: {UNSURE}"
+        else f"~ {finding.get('question', '')}: {_NOT_FOUND[bool(finding.get('skipped'))]}"
         for finding in state.get("findings", ())
     ]
     evidence = [

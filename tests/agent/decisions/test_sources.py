@@ -60,6 +60,30 @@ def test_rules(changes: dict[str, Any], action: Action) -> None:
 
 
 @pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (["A", "", ""], "2 of its 3 steps found nothing certain"),
+        (["A", "skip", ""], "1 of its 3 steps found nothing certain, and you skipped 1 of its 3 steps"),
+        (["A", "skip"], "you skipped 1 of its 2 steps"),
+        (["skip"], "you skipped its only step"),
+    ],
+)
+def test_the_rules_tell_a_skipped_step_from_one_without_a_finding(answers: list[str], said: str) -> None:
+    steps = [step(f"Step {number}?") for number in range(len(answers))]
+    notes = [
+        note("", question=one["question"], skipped=True)
+        if answer == "skip"
+        else note(answer, *([1] if answer else []), question=one["question"])
+        for one, answer in zip(steps, answers, strict=True)
+    ]
+    run = state(
+        plan=steps, position=len(steps) - 1, step=len(steps), notes=notes, evidence=[evidence(1, "x")]
+    )
+    decision = Rules().decide(policy_state(run, Budget(), 50), ("FINISH",))
+    assert decision.justification == f"the plan is done, but {said}"
+
+
+@pytest.mark.parametrize(
     ("changes", "valid"),
     [
         ({}, ("CONTINUE", "REVISE", "FINISH")),

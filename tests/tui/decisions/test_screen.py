@@ -221,6 +221,18 @@ async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) 
         assert widest <= shown.query_one(Static).size.width, "no line is folded a second time"
 
 
+async def test_a_skipped_step_is_not_said_to_have_found_nothing(app: DeepthinkApp) -> None:
+    skipped = {"question": "Who owns that plant?", "answer": "", "found": False, "skipped": True}
+    stored = seen(step=2, plan_done=2, findings=[*NOTHING_FOUND, skipped])
+    store_decided(app.engine.store, [decided("FINISH", (0, 0, 1), step=2, state=stored)])
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "~ Who owns that plant?: skipped" in behind(screen))
+        assert "~ What halted production at the plant?: no short answer is certain" in " ".join(
+            behind(screen).split()
+        )
+
+
 async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
     run_id = store_decided(app.engine.store)
     labels = Labels(app.engine.store)
