@@ -31,7 +31,7 @@ from tui.library.actions import intake, read_in
 from tui.library.ingesting import show_ingestion
 from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs, is_alone
 from tui.run.words import local_time, located, preview
-from tui.settings.settings import load
+from tui.settings.settings import load, warn_if_unusable
 from tui.terminal import clean, console, counted, one_line, print_json, shell_word, table, to_tabulate
 
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
@@ -184,6 +184,7 @@ def list_documents(
             f"To list one collection: deepthink library list --collection {shell_word(name)}",
         )
     filters = filters_of(filter_pairs(sender, after, before, kind, folder))
+    warn_if_unusable()
     store = open_store()
     library, out = Library(store), console()
     named = {one.name for one in actions.named_collections(library, collection or [])}

@@ -21,6 +21,7 @@ from tui.run.fold import answer_as_read, status_key, stored_events
 from tui.run.render import AnimatedRun, PlainRun, Renderer
 from tui.run.words import UNFINISHED_REASONS, local_time, status
 from tui.runs import actions
+from tui.settings.settings import warn_if_unusable
 from tui.terminal import (
     clean,
     console,
@@ -46,6 +47,7 @@ def runs(context: typer.Context, unfinished: _Unfinished = False, as_json: AsJso
 
     Without a command, it lists the latest.
     """
+    warn_if_unusable()
     if is_alone(context, unfinished=unfinished, json=as_json):
         list_runs(unfinished=unfinished, as_json=as_json)
 
@@ -221,6 +223,7 @@ def sessions(context: typer.Context, as_json: AsJson = False) -> None:
     Without a command, it lists the latest. Every question belongs to one. `deepthink ask --session NAME`
     continues a conversation: a question may refer to earlier ones.
     """
+    warn_if_unusable()
     if is_alone(context, json=as_json):
         list_sessions(as_json=as_json)
 

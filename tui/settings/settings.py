@@ -245,6 +245,14 @@ def load(
     return Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems}))
 
 
+def warn_if_unusable() -> None:
+    """Warn of settings that cannot be used, in a command that needs none."""
+    try:
+        load()
+    except BadSetting as error:
+        failures.warn(f"{error.message} {error.way_out}")
+
+
 def entries() -> list[Entry]:
     """All settings with their origins. Raises what `load` raises."""
     settings, environment, file = load(), _environment(), _flatten(read_file())

@@ -203,3 +203,15 @@ def test_the_command_refuses_what_cannot_be(key: str, value: str, words: str, de
     ran = deepthink("config", "set", key, value)
     assert (ran.code, words in ran.err) == (2, True)
     assert not config_file().exists()
+
+
+@pytest.mark.parametrize("command", [("sessions",), ("runs",), ("library", "list")], ids=" ".join)
+def test_a_command_that_needs_no_settings_warns_of_bad_ones_and_goes_on(
+    command: tuple[str, ...], deepthink: Run
+) -> None:
+    path = _write("model = ")
+    done = deepthink(*command)
+    assert done.code == 0
+    said = " ".join(done.err.split())
+    assert said.startswith(f"Note: The settings file {path} is not valid TOML")
+    assert said.count("Note:") == 1
