@@ -198,10 +198,8 @@ the completion under the cursor of the list.
 
     @property
     def is_being_written(self) -> bool:
-        """Whether the user is typing in it, or it holds text that is not sent yet."""
-        return self.has_focus and (
-            bool(self.text.strip()) or time.monotonic() - self._last_typed < _TYPING_SECONDS
-        )
+        """Whether the user is typing in it."""
+        return self.has_focus and time.monotonic() - self._last_typed < _TYPING_SECONDS
 
     def clear_away(self) -> None:
         """Clear the text; ↑ brings it back."""

@@ -316,7 +316,7 @@ Every `[n]` of the answer opens its passage.
             return
         exchange.show(fold, changed)
         self.query_one(Meters).show(fold, changed)
-        self._show_paused()
+        self._show_actions()
         for panel in self.query("RunPanel"):
             cast("RunPanel", panel).show(fold, changed)
 
@@ -396,16 +396,17 @@ Every `[n]` of the answer opens its passage.
 
     def action_pause(self) -> None:
         super().action_pause()
-        self._show_paused()
+        self._show_actions()
 
     def action_teach(self) -> None:
         super().action_teach()
         self.query_one(Meters).teaching = self.teaching
 
-    def _show_paused(self) -> None:
-        """Label the action Pause or Resume at once, although the run pauses only after this step."""
+    def _show_actions(self) -> None:
+        """Show what can be done to the run: at once Resume after Pause, although the step goes on."""
         if self.live is not None:
-            self.query_one(RunBar).paused = self.live.steering.paused
+            bar, asked = self.query_one(RunBar), self.fold.unanswered if self.fold is not None else None
+            bar.paused, bar.asked = self.live.steering.paused, asked.about if asked is not None else ""
 
     # --- sessions -------------------------------------------------------------------------------
 
@@ -665,9 +666,13 @@ Every `[n]` of the answer opens its passage.
         self.call_after_refresh(self._focus_panel)
 
     def _focus_panel(self) -> None:
+        """Focus the question of the run if there is one to see, else the thinking if it is shown."""
         from tui.run.panel import RunPanel
 
-        if self.query_one("#thinking").display:
+        box = self.exchange.box if self.exchange is not None else None
+        if box is not None and box.is_mounted and not self._thinking_covers:
+            box.take_focus()
+        elif self.query_one("#thinking").display:
             self.query_one(RunPanel).focus_first()
 
     def on_decision_strip_answered(self, event: DecisionStrip.Answered) -> None:

@@ -102,7 +102,7 @@ same here.
         """Show what to do after a run that searched ``only`` these collections; all if there are none."""
         rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
         question, self._passages = fold.question, []
-        if fold.status in {"not_found", "stopped"}:
+        if fold.status in {"not_found", "stopped", "rejected"}:
             for hit in fold.nearest():
                 self._passages.append(hit["passage_id"])
                 text = f"{place(hit)}: {preview(hit['text'], question, _TEXT_LENGTH)}"

@@ -79,6 +79,7 @@ class LiveRun(Job["ev.Event"]):
                 self.put(event)
 
 
+_ASKING = "The run is already asking you."
 _WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes without a plan
 
 
@@ -106,6 +107,8 @@ class Steers(Screen[None]):
         if steering.paused:
             steering.resume()
             self.notify("Resumed.")
+        elif self.fold.unanswered is not None:
+            self.notify(_ASKING, severity="warning")
         else:
             steering.pause()
             self.notify("Pausing after this step.")
@@ -139,7 +142,7 @@ class Steers(Screen[None]):
         if self.live is None:
             return
         if self.fold is not None and self.fold.unanswered is not None:
-            self.notify("The run is already asking you.", severity="warning")
+            self.notify(_ASKING, severity="warning")
             return
         if why := self.why_no_decision():
             self.notify(why, severity="warning")
@@ -259,6 +262,14 @@ class Meters(Widget):
         return f"only {one_line(', '.join(searched[:_MAX_NAMED]), room)}{more}{self._way_back}"
 
 
+_WHILE_ASKED = {
+    "approve": frozenset({"pause", "skip", "decide", "finish", "add"}),
+    "decide": frozenset({"pause", "skip", "decide"}),
+    "clarify": frozenset({"pause", "skip", "decide"}),
+}
+"""The actions that do nothing while the run waits for a reply, by what it asks about."""
+
+
 class RunBar(Widget):
     """The actions on a run with their keys; a click performs one."""
 
@@ -268,9 +279,13 @@ class RunBar(Widget):
     """
     auto_links = reactive(False)
     paused: reactive[bool] = reactive(False)  # so that the first action is to resume
+    asked: reactive[str] = reactive("")  # what the run asks about; "" if it does not wait for a reply
 
     def render(self) -> Content:
-        actions = ACTIONS["run"]
+        idle = _WHILE_ASKED.get(self.asked, frozenset())
+        actions = [
+            one for one in ACTIONS["run"] if one.does not in idle or (one.does == "pause" and self.paused)
+        ]
         labels = ["Resume" if self.paused and one.does == "pause" else one.label for one in actions]
         words = [label.split()[0] for label in labels]
         short = [w if words.count(w) == 1 else label for w, label in zip(words, labels, strict=True)]

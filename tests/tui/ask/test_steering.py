@@ -25,7 +25,7 @@ from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
-from tui.run.exchange import AskedBox, Exchange
+from tui.run.exchange import AskedBox, Exchange, WaysOn
 from tui.run.fold import RunFold
 from tui.run.live import Meters, RunBar
 from tui.run.panel import PlanTree
@@ -191,6 +191,9 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         box = screen.query_one(AskedBox)
         await pilot.press("ctrl+n")
         assert toasts(app)[-1] == "The run waits for your choice."
+        offered = str(screen.query_one(RunBar).render())
+        assert "cancel" in offered
+        assert not any(word in offered for word in ("pause", "answer", "skip", "add", "decide one"))
         app.clear_notifications()
         screen.focus_input()
         await pilot.press("1", "enter")
@@ -209,6 +212,11 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         await pilot.press("enter")
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "rejected"
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count)
+        rows = [str(option.prompt) for option in ways.options]
+        assert "Tolvang Ceramics" in rows[0], "the nearest passages come first"
+        assert rows[-2:] == ["→ Rephrase the question", "→ Search the library with this question"]
 
 
 @pytest.mark.parametrize("reads", [True, False])
@@ -260,6 +268,45 @@ async def test_a_question_comes_in_place_of_the_thinking_and_so_does_the_answer(
         await until(pilot, lambda: thinking.display)
         await pilot.press("ctrl+y")
         await until(pilot, lambda: not thinking.display)
+
+
+async def test_a_question_has_the_keys_again_once_the_thinking_was_looked_at(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    chat.answer = UNSUPPORTED
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        choices = await asks(pilot, screen, "approve")
+        for shown in (False, True):
+            await pilot.press("ctrl+l")
+            await until(pilot, lambda: screen.query_one("#thinking").display is shown)  # noqa: B023
+            await until(pilot, lambda: choices.has_focus)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: not screen.query_one("#thinking").display)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: screen.query_one("#thinking").has_focus_within)
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: choices.has_focus)
+        await pilot.press("4", "enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "rejected"
+
+
+async def test_a_question_takes_the_keys_from_a_prompt_that_holds_text(
+    app: DeepthinkApp, chat: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.ask.prompt._TYPING_SECONDS", 0.0)  # the text was typed a while ago
+    gate = chat.during = Gate(1)
+    chat.answer = UNSUPPORTED
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await held(pilot, gate)
+        screen.query_one(Prompt).put("And in winter?")
+        assert screen.query_one(Prompt).has_focus
+        gate.open()
+        await asks(pilot, screen, "approve")
+        await pilot.press("4", "enter")
+        await over(pilot, screen)
+        assert screen.query_one(Prompt).text == "And in winter?"
 
 
 async def test_what_is_vague_is_asked_back_inline(app: DeepthinkApp) -> None:
