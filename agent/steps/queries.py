@@ -151,9 +151,9 @@ def _truncate(text: str) -> str:
 def _feedback_words(query: str, texts: Sequence[str]) -> list[str]:
     """The most distinctive words of the best passages that the query lacks, the most distinctive first.
 
-    Pseudo-relevance feedback in the manner of RM3 (Abdul-Jaleel et al., TREC 2004): a word is weighted by
-    its share of each passage, by the passage's rank, and, as in Rocchio's method, by its rarity, here among
-    the passages found.
+    No figures: a table has so many that they would be all. Pseudo-relevance feedback in the manner of RM3
+    (Abdul-Jaleel et al., TREC 2004): a word is weighted by its share of each passage, by the passage's
+    rank, and, as in Rocchio's method, by its rarity, here among the passages found.
     """
     if not texts:
         return []
@@ -163,7 +163,9 @@ def _feedback_words(query: str, texts: Sequence[str]) -> list[str]:
     weights: dict[str, float] = {}
     for rank, passage in enumerate(passages[:_FEEDBACK_PASSAGES], start=1):
         counts = Counter(
-            term for term in passage if term not in query_terms and (len(term) > 2 or _is_cjk(term))
+            term
+            for term in passage
+            if term not in query_terms and not term[0].isdecimal() and (len(term) > 2 or _is_cjk(term))
         )
         total = sum(counts.values())
         for term, count in counts.items():
