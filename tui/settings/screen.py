@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from tui.app.base import DeepScreen
 from tui.app.failure import way_out
 from tui.app.keys import bindings
-from tui.app.lists import Line, Notice, ScreenRows, heading
+from tui.app.lists import Line, MarkedList, Notice, ScreenRows, heading
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
 from tui.run.live import load_anew, take_mended_settings
@@ -92,8 +92,9 @@ def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:
 _LABEL = 22  # columns
 
 
-class Choice(OptionList):
+class Choice(MarkedList):
     BINDINGS = bindings("choice")
+    NARROWEST = 8
 
 
 class SettingsScreen(DeepScreen):
@@ -128,7 +129,7 @@ take effect at once, a model with the next question.
             with VerticalScroll(id="editor", can_focus=False):
                 yield Static(id="name", markup=False)
                 yield Static(id="description", markup=False)
-                yield Choice(id="choice", markup=False, compact=True)
+                yield Choice(id="choice")
                 yield Input(id="text", compact=True)
                 yield Notice("message")
 
@@ -301,14 +302,15 @@ take effect at once, a model with the next question.
         is_fixed = row.layer == "environment"
         fixed = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
         self._tell("message", fixed if is_fixed else "")
-        choice, line = self.query_one("#choice", OptionList), self.query_one("#text", Input)
+        choice, line = self.query_one(Choice), self.query_one("#text", Input)
         choice.display = bool(row.choices) and not is_fixed
         line.display = not row.choices and not is_fixed
         if row.choices:
             signs = {True: "●", False: "○"}
-            choice.set_options(
+            texts = [
                 f"{signs[value == row.text]} {value or _meaning(row.key, value)}" for value in row.choices
-            )
+            ]
+            choice.show([Line(text, partial(_choice_line, text)) for text in texts])
             choice.highlighted = list(row.choices).index(row.text)
         elif self.focused is not line:  # the line itself hears later that it lost the focus
             with self.prevent(Input.Changed):
@@ -337,6 +339,10 @@ take effect at once, a model with the next question.
         self.query_one(ScreenRows).show(lines)
         self._show_setting()
         self.refresh_bindings()
+
+
+def _choice_line(text: str, width: int) -> Content:
+    return Content(one_line(text, width))
 
 
 def _line(row: Entry, width: int) -> Content:

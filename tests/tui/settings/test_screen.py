@@ -106,11 +106,11 @@ async def test_a_switch_and_back_to_the_default(app: DeepthinkApp) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: load().web)
         await until(pilot, lambda: "file" in str(_rows(app).get_option("web").prompt))
-        assert _choices(app) == ["● true", "○ false"]
+        assert _choices(app) == ["▸ ● true", "  ○ false"]
         await pilot.press("u")
         await until(pilot, lambda: not load().web)
         await until(pilot, lambda: text_of(app.screen, "#name") == "Search the web  web, the default")
-        assert _choices(app) == ["○ true", "● false"]
+        assert _choices(app) == ["  ○ true", "▸ ● false"]
         assert "web" not in config_file().read_text()
 
 
@@ -122,7 +122,9 @@ async def test_look_keys_and_model_change_at_once(prepared: list[str], app: Deep
         await until(
             pilot, lambda: {"Choose", "Leave"} <= {key.description for key in app.screen.query(FooterKey)}
         )
-        await pilot.press("down", "enter")
+        await pilot.press("down")
+        await until(pilot, lambda: [row[:4] for row in _choices(app)][:2] == ["  ● ", "▸ ○ "])
+        await pilot.press("enter")
         await until(pilot, lambda: app.theme == "light")
         await _at(app, pilot, "model")
         await _set_text(app, pilot, "ollama:llama3")
