@@ -122,9 +122,9 @@ def _decision(event: ev.Decided, width: int) -> Iterator[Fact]:
 
 _FIGURES: Final = (
     ("question", "{question}"),
-    ("steps", "{step} done, {steps_left} left"),
+    ("steps", "{step} done, at most {steps_left} more"),
     ("left", "revisions {revisions_left}, tokens {tokens_left:.0%}"),
-    ("plan", "steps done {plan_done}"),
+    ("plan", "{plan_done} of its steps done"),
     ("last search", "“{query}”"),
     ("its passages", "{grade}"),
     ("", "{fresh} new, {again} seen before, top score {top_score:.3f}"),

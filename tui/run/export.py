@@ -109,7 +109,7 @@ def _source(item: Evidence, fold: RunFold) -> list[str]:
 
 
 def _step(step: Step, state: StepState) -> list[str]:
-    finding = "see the answer" if state == "found" else words.STEP_ENDINGS.get(state, "not finished")
+    finding = words.FROM_PASSAGES if state == "found" else words.STEP_ENDINGS.get(state, "not finished")
     if step.note and step.note["found"]:
         finding = f"{_text(step.note['sentence'])} {citation_marks(step.note['cites'])}".rstrip()
     lines = [f"{step.number}. {_text(step.question)}  ", f"   {finding}"]

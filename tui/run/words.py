@@ -47,6 +47,8 @@ ENDINGS: Final = {
 """How a run ended (`tui.run.fold.RunFold.shown_status`), in words; see `ending`."""
 UNSURE: Final = "no short answer is certain"
 """What a step has found that did not surely answer it; the answer may yet be written from its passages."""
+FROM_PASSAGES: Final = f"{UNSURE}; the answer is written from the passages kept"
+"""What is said of such a step once there is an answer."""
 STEP_ENDINGS: Final[Mapping[StepState, str]] = {
     "unsure": "passages found",
     "irrelevant": "nothing relevant",
@@ -541,7 +543,7 @@ class Transcript:
         state = self._fold.state_of(self._fold.step_numbered(event.note["step"]))
         if state in {"skipped", "nothing", "irrelevant"}:
             return Block("finding", STEP_ENDINGS[state])
-        return Block("finding", f"{UNSURE}; the answer is written from the passages kept")
+        return Block("finding", FROM_PASSAGES)
 
     def _same_round(self, event: ev.Searched) -> bool:
         return all((search.step, search.rung) == (event.step, event.rung) for search in self._searches)

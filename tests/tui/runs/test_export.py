@@ -86,6 +86,23 @@ def test_a_step_that_was_skipped_or_cut_off_has_not_found_nothing(deepthink: Run
         assert "nothing found" not in markdown
 
 
+def test_a_step_that_the_answer_rests_on_says_so_plainly() -> None:
+    noted = ev.Noted({**parts.note("Nothing."), "found": False}, "default")
+    answered = ev.Answered("It is Tolvang [1].", [parts.claim("It is Tolvang.")], [parts.evidence(1)])
+    fold = RunFold()
+    fold.take_all(
+        [
+            parts.started(),
+            ev.StepStarted(1, parts.STEP),
+            ev.EvidenceKept(1, [parts.evidence(1)], []),
+            noted,
+            answered,
+        ]
+    )
+    told = "no short answer is certain; the answer is written from the passages kept"
+    assert f"   {told}\n" in to_markdown(fold, datetime(2026, 1, 1))
+
+
 @pytest.mark.parametrize("text", ["https://example.org/a?b=1", "http://127.0.0.1:8080/", "HTTP://[::1]/"])
 def test_what_is_an_address_on_the_web(text: str) -> None:
     assert web_address(text) == text
