@@ -47,7 +47,7 @@ class Unreadable:
 
     bytes: int
     modified: int  # when its content or its permissions last changed, in nanoseconds since 1970
-    reader: int  # version of reading that failed
+    reader: int  # version of reading that failed; 0 if it was not tried
     reason: str  # a sentence; "" if it was not recorded
 
 

@@ -69,6 +69,7 @@ from traces.store import Store, StoreError
 
 _BATCH = 32  # passages embedded at once
 _MOST_NAMED = 3  # of the files inside another that could not be read
+_NO_READER = 0  # of a file that is not tried
 _PROBE = "word"  # any text that a working embedder embeds
 
 Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
@@ -298,8 +299,18 @@ class Reading:
         self._to_remove: dict[int, Document] = {}
 
     def find_files(self, root: Root) -> Iterator[File]:
-        """The supported files in a folder; the others are remembered."""
-        return files_in(root, self._suffixes, self._skipped)
+        """The supported files in a folder; the others are remembered, as unread ones too."""
+        self._unreadable = {
+            source: file for source, file in self._unreadable.items() if not root.excludes(source)
+        }
+        skipped: dict[str, list[str]] = {}
+        yield from files_in(root, self._suffixes, skipped)
+        for reason, names in skipped.items():
+            self._skipped.setdefault(reason, []).extend(names)
+            for file in (File.at(root.path / name, name) for name in names):
+                size_and_date = file.size_and_date(with_permissions=True)
+                if size_and_date is not None and file.source not in self.documents:
+                    self._unreadable[file.source] = Unreadable(*size_and_date, _NO_READER, f"{reason}.")
 
     def read_all(
         self, items: Sequence[Item], existing: Container[str], missing: Iterable[Document]

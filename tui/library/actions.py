@@ -329,13 +329,23 @@ def change_detail(change: Change) -> str:
 
 
 def unread_files(folders: Folders, collection: str) -> list[str]:
-    """A sentence for each file of a collection that could not be read when that was last tried."""
+    """Why files of a collection were not read when that was last tried: a sentence for each reason."""
+    names: dict[str, list[str]] = {}
+    for source, unreadable in sorted(folders.unreadable(collection).items()):
+        if (path := existing_file(Path(source))) is not None:
+            names.setdefault(unreadable.reason or "could not be read.", []).append(path.name)
     return [
-        one_line(reason if path.name in reason else f"{path.name}: {reason}")
-        for source, unreadable in sorted(folders.unreadable(collection).items())
-        if (path := existing_file(Path(source))) is not None
-        for reason in [unreadable.reason or "could not be read."]
+        one_line(reason if files[0] in reason else f"{_named(files)}: {reason}")
+        for reason, files in names.items()
     ]
+
+
+_MAX_NAMED = 5  # files that were not read for the same reason
+
+
+def _named(files: Sequence[str]) -> str:
+    more = f" and {len(files) - _MAX_NAMED:,} more" if len(files) > _MAX_NAMED else ""
+    return f"{', '.join(files[:_MAX_NAMED])}{more}"
 
 
 def summary(folders: Folders) -> str:

@@ -49,6 +49,13 @@ def test_a_file_that_fails_is_told_and_does_not_stop_the_others(folder: Path, de
     listed = deepthink("library", "list").out.splitlines()
     assert listed[-1] == "documents, not read: empty.txt is empty.", "why is kept"
     assert "broken.pdf is a binary file" in listed[-2]
+    skipped = "0.mp4, 1.mp4, 2.mp4, 3.mp4, 4.mp4 and 2 more: .mp4 is not supported."
+    assert f"documents, not read: {skipped}" in listed
+    for number in range(1, 7):
+        (folder / f"{number}.mp4").unlink()
+    assert "documents, not read: 0.mp4: .mp4 is not supported." in deepthink("library", "list").out
+    deepthink("ingest", str(folder), "--exclude", "*.mp4")
+    assert ".mp4" not in deepthink("library", "list").out
 
 
 @pytest.mark.parametrize("command", ["sync", "ingest"])
