@@ -357,7 +357,7 @@ def test_the_detail_holds_every_field_of_the_state() -> None:
     lines = "\n".join(
         line.plain for line in detail(Row(TAKEN[1], Label(1, "FINISH", "said", "it was there")), 60)
     )
-    for part in ("5 left", "revisions 2", "tokens 83%", "Who owns that plant?", "0.871", "corrections 1",
+    for part in ("5 more", "revisions 2", "tokens 83%", "Who owns that plant?", "0.871", "corrections 1",
                  "2 new, 1 seen before", "not relevant: not", "✓ Who supplies the bearings?: Tolvang",
                  "Supply: Orlavane", "it was there"):  # fmt: skip
         assert part in lines, part
