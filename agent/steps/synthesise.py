@@ -12,6 +12,7 @@ from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.deps import Deps, Length
 from agent.documents import table_text
 from agent.events import AnswerText, EvidenceKept, Warned
+from agent.extremes import with_extremes
 from agent.state import (
     Claim,
     Evidence,
@@ -39,7 +40,6 @@ from agent.steps.answering import (
     says_nothing_of,
 )
 from agent.steps.distil import as_evidence, with_best
-from agent.steps.extremes import with_extremes
 from agent.steps.grade import graded
 from agent.steps.reflect import (
     LIKELY,

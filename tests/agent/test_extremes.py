@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from agent.documents.table_text import rows
+from agent.extremes import extremes, with_extremes
 from agent.notebook import passage
-from agent.steps.extremes import extremes, with_extremes
 from tests.agent.made import evidence, put
 from tests.scripted import WordReader
 from traces.library import Library
