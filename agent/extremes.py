@@ -21,8 +21,8 @@ from traces.library import Library
 _POSSIBLE: Final = 0.3
 """Probability from which an extreme may answer the question, if no row of the table is likelier to.
 
-Of 279 questions about tables of written passages 24 ask for an extreme: nine reach it, two of them with a
-wrong one, and four of the others do.
+Of some 300 questions about tables of written passages 24 ask for an extreme: eight of these reach it, all
+with the right one, and so do eight of the others.
 """
 _MOST: Final = 3  # extremes below one table
 _LEAST: Final = 3  # numbers of which there is a highest and a lowest
