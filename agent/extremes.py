@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -151,14 +152,27 @@ def _sums(table: Sequence[dict[str, _Number]], columns: Sequence[str]) -> list[b
 
     Of a table with one column, only the sum of all others counts.
     """
-    is_sum: list[bool] = []
-    for place, numbers in enumerate(table):
-        matches = 0
-        for column, number in numbers.items():
-            above = [row[column].value for row in reversed(table[:place]) if column in row]
-            others = [row[column].value for i, row in enumerate(table) if i != place and column in row]
-            totals = [sum(others, Decimal())] if len(others) >= _LEAST else []
-            totals += list(accumulate(above))[1:] if len(columns) > 1 else []
-            matches += any(abs(total - number.value) <= abs(total) * _TOLERANCE for total in totals)
-        is_sum.append(matches > len(numbers) / 2)
-    return is_sum
+    matches = [0] * len(table)
+    for column in columns:
+        places = [place for place, numbers in enumerate(table) if column in numbers]
+        values = [table[place][column].value for place in places]
+        for place, is_sum in zip(
+            places, _are_sums(values, also_of_those_above=len(columns) > 1), strict=True
+        ):
+            matches[place] += is_sum
+    return [match > len(numbers) / 2 for match, numbers in zip(matches, table, strict=True)]
+
+
+def _are_sums(values: Sequence[Decimal], *, also_of_those_above: bool) -> Iterator[bool]:
+    """Of each value, whether it is the sum of all others, or of two or more right above it."""
+    sums = list(accumulate(values, initial=Decimal()))  # of the values above each place
+    starts: list[Decimal] = []  # those that are two places above or more, in order of size
+    for place, value in enumerate(values):
+        above, others = sums[place], sums[-1] - value
+        if place >= 2:
+            insort(starts, sums[place - 2])
+        least, most = sorted((value / (1 + _TOLERANCE), value / (1 - _TOLERANCE)))
+        at = bisect_left(starts, above - most)
+        is_of_others = len(values) > _LEAST and least <= others <= most
+        is_of_those_above = at < len(starts) and starts[at] <= above - least
+        yield is_of_others or (also_of_those_above and is_of_those_above)
