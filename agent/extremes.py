@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from itertools import accumulate
 from typing import Final
 
@@ -18,6 +19,7 @@ from agent.text.language import language, readable
 from agent.text.quantities import Quantity
 from models.protocols import Reader
 from traces.library import Library
+from traces.records import Passage
 
 _POSSIBLE: Final = 0.3
 """Probability from which an extreme may answer the question, if no row of the table is likelier to.
@@ -49,9 +51,12 @@ def with_extremes(
     for item in evidence:
         if item["kind"] == "table":
             by_table.setdefault((item["document"], _head(item["text"])), []).append(item)
+    passages_of = cache(library.document_passages)  # several tables may be of one document
     likely: dict[int, list[str]] = {}
     for items in by_table.values():
-        statements = list(extremes(_whole(items[0], library)))
+        stored = library.passages([items[0]["passage_id"]])
+        parts = passages_of(stored[0].document_id) if stored else []
+        statements = list(extremes(_whole(items[0], parts)))
         found = [
             line
             for question in filter(readable, questions)
@@ -87,10 +92,8 @@ def _likely(
     ]
 
 
-def _whole(item: Evidence, library: Library) -> list[Row]:
-    """The rows of a passage's table, in this passage and in the others of its document."""
-    stored = library.passages([item["passage_id"]])
-    parts = library.document_passages(stored[0].document_id) if stored else []
+def _whole(item: Evidence, parts: Sequence[Passage]) -> list[Row]:
+    """The rows of a passage's table, in ``parts``, the passages of its document."""
     head = _head(item["text"])
     texts = [part.text for part in parts if part.kind == "table" and _head(part.text) == head]
     return [row for text in texts or [item["text"]] for row in table_text.rows(text)]
