@@ -426,7 +426,7 @@ class Exchange(Vertical):
     DEFAULT_CSS = """
     Exchange { height: auto; margin: 0 1 1 1; }
     Exchange .question {
-        text-style: bold; color: $primary; margin: 0 0 1 0; padding: 0 0 0 1; border-left: outer $primary;
+        color: $foreground 65%; margin: 0 0 1 0; padding: 0 0 0 1; border-left: outer $foreground 35%;
     }
     Exchange .look { color: $foreground 80%; padding: 0 0 0 2; }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
