@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from traces.paths import keep_private
 from tui import failures
-from tui.app.main import LOOPBACK, PORT, show_version
+from tui.app.main import BEGIN_HELP, LOOPBACK, PORT, show_version
 
 _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Ask and read": {
@@ -148,6 +148,9 @@ def deepthink(
 
 
 def open_app(
+    begin: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH|QUESTION", help=BEGIN_HELP.capitalize() + ".")
+    ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve it to a browser instead, at the link that is printed.")
     ] = False,
@@ -159,7 +162,7 @@ def open_app(
     """Open the full-screen app, as `deepthink-tui` does."""
     from tui.app.main import open_app as open_or_serve
 
-    return open_or_serve(serve, host, port)
+    return open_or_serve(begin or [], serve, host, port)
 
 
 def run(arguments: list[str]) -> int:

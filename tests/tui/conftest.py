@@ -244,11 +244,18 @@ MakeApp = Callable[..., DeepthinkApp]
 def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
     """The app, still; nothing moves in it, and it loads nothing by itself."""
 
-    def make(chat: Answering | None = None, *, theme: str = "dark", keys: str = "") -> DeepthinkApp:
+    def make(
+        chat: Answering | None = None,
+        *,
+        theme: str = "dark",
+        keys: str = "",
+        begin_with: Sequence[str] = (),
+    ) -> DeepthinkApp:
         if chat is not None:
             monkeypatch.setattr("tui.assemble.open_chat", lambda _settings: chat)
         monkeypatch.setattr(DeepthinkApp, "NOTIFICATION_TIMEOUT", 600)  # no toast goes on a busy machine
-        return DeepthinkApp(look=Appearance(theme, reduced_motion=True, keys=keys), prepare=False)
+        look = Appearance(theme, reduced_motion=True, keys=keys)
+        return DeepthinkApp(look, prepare=False, begin_with=begin_with)
 
     return make
 

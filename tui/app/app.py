@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import tomllib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import App, SystemCommand
@@ -28,12 +29,15 @@ from textual.widget import MountError, Widget
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
-from traces.paths import config_file
+from traces.paths import config_file, existing_path
 from tui.app.base import DeepScreen
 from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
 from tui.app.keys import ACTIONS_BY_ID, bindings, keymap, modes
 from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
+
+if TYPE_CHECKING:
+    from tui.library.screen import LibraryScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class DeepthinkApp(App[int]):
         prepare: Whether to load the models once the first frame is drawn.
         picture_widget: Draws pictures in this terminal; None if it cannot show them.
         typed: What was typed before the app could read it.
+        begin_with: Files and folders to add to the library; any other words are a question for the prompt.
     """
 
     TITLE = "deepthink"
@@ -123,6 +128,7 @@ class DeepthinkApp(App[int]):
         prepare: bool = True,
         picture_widget: type[Widget] | None = None,
         typed: str = "",
+        begin_with: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.picture_widget = picture_widget
@@ -132,7 +138,10 @@ class DeepthinkApp(App[int]):
         self.keys: dict[str, str] = {}
         self._appearance = look or appearance()
         self._prepare = prepare
-        self._keys_to_come = deque(_as_events(typed))
+        are_paths = all(existing_path(word) is not None for word in begin_with)
+        self._paths_to_add = shlex.join(begin_with) if are_paths else ""
+        question = "" if are_paths else " ".join(" ".join(begin_with).split())
+        self._keys_to_come = deque(_as_events(question + typed))
         self._key_waits_until = 0.0
         for theme in OURS:
             self.register_theme(theme)
@@ -144,9 +153,16 @@ class DeepthinkApp(App[int]):
         """Apply the remapped keys; start the heavy work once the first frame is drawn."""
         self.take_keys(self._appearance.keys)
         self.call_later(self._handle_next_key)
+        if self._paths_to_add:
+            self.call_after_refresh(self._offer_to_add)
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
             self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
+
+    def _offer_to_add(self) -> None:
+        self.action_mode("library")
+        screen = cast("LibraryScreen", self.screen)
+        screen.call_after_refresh(screen.action_add, self._paths_to_add)
 
     async def on_event(self, event: events.Event) -> None:
         """Handle one key after the other, so that the next goes to what this one opens or focuses."""

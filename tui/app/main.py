@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
+BEGIN_HELP = "files or folders to add to the library, or a question to put in the prompt"
 _QUERY = b"\x1b_Gi=1,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c"  # kitty's protocol, then device attributes
 _KITTY = b";OK\x1b\\"
 _SIXEL = b"4"  # among the device attributes
@@ -50,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         failures.debug()
     if options.version:
         return failures.guarded(show_version)
-    return failures.guarded(lambda: open_app(options.serve, options.host, options.port))
+    return failures.guarded(lambda: open_app(options.begin, options.serve, options.host, options.port))
 
 
 def release() -> str:
@@ -68,15 +69,28 @@ def show_version() -> int:
     return 0
 
 
-def open_app(is_served: bool, host: str, port: int) -> int:
+def open_app(begin_with: Sequence[str], is_served: bool, host: str, port: int) -> int:
+    """Open the app, or serve it.
+
+    Args:
+        begin_with: Paths or a question, as `DeepthinkApp` takes them.
+        is_served: Whether to serve it to a browser at ``host`` and ``port``, with nothing to begin with.
+        host: An address of this machine.
+        port: Any if 0.
+    """
+    from tui import failures
+
     if is_served:
         from tui.app.serve import serve
 
+        if begin_with:
+            raise failures.WrongUsage(
+                "An app that is served begins with no path and no question.", "Leave them or --serve out."
+            )
         return serve(host, port)
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    from tui import failures
     from tui.app.app import DeepthinkApp
     from tui.run.words import resume_hint
 
@@ -86,7 +100,7 @@ def open_app(is_served: bool, host: str, port: int) -> int:
             "The app needs a terminal.", 'Without one there is the command line: deepthink ask "…".'
         )
     widget, typed = picture_widget()
-    app = DeepthinkApp(picture_widget=widget, typed=typed)
+    app = DeepthinkApp(picture_widget=widget, typed=typed, begin_with=begin_with)
     loop = asyncio.new_event_loop()  # asyncio.run would wait for every thread
     loop.set_default_executor(ThreadPoolExecutor(initializer=_give_way))
     code = app.run(loop=loop)
@@ -160,6 +174,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="deepthink-tui",
         description="Answers from your own documents, on your own machine, in a full-screen app.",
     )
+    parser.add_argument("begin", nargs="*", metavar="PATH | QUESTION", help=BEGIN_HELP)
     parser.add_argument("--serve", action="store_true", help="serve the app to a browser instead")
     parser.add_argument(
         "--host",

@@ -66,11 +66,11 @@ A path with `~`, several side by side in quotes, or an address where the web is 
 the completion. Files dropped on the terminal are added here.
 """
 
-    def __init__(self) -> None:
+    def __init__(self, paths: str) -> None:
         placeholder = "A path, several, or an address; or choose below"
         # The line already has text typed in the tree when it gets the focus.
         super().__init__(
-            placeholder=placeholder, id="path", suggester=_PathSuggester(), select_on_focus=False
+            paths, placeholder=placeholder, id="path", suggester=_PathSuggester(), select_on_focus=False
         )
 
     def on_paste(self, event: events.Paste) -> None:
@@ -211,8 +211,9 @@ class FilesScreen(ModalScreen[Intake | None]):
     BINDINGS = bindings("files")
     HELP = PathTree.HELP
 
-    def __init__(self, start: Path, collection: str = "") -> None:
+    def __init__(self, start: Path, collection: str = "", paths: str = "") -> None:
         super().__init__()
+        self._paths = paths  # in the line for paths at first
         self._start = start  # the folder shown first
         self._collection = collection  # proposed, except a sample one; "" for the one in the settings
         self._settings: Settings | None = None
@@ -222,7 +223,7 @@ class FilesScreen(ModalScreen[Intake | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="files"):
             yield Static("Add documents", classes="title")
-            yield PathInput()
+            yield PathInput(self._paths)
             yield PathTree(self._start)
             yield Static(id="message", markup=False)
             with Horizontal(classes="field"):
@@ -234,6 +235,8 @@ class FilesScreen(ModalScreen[Intake | None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
+        if self._paths:
+            self._to_path_line()
         in_background(self, self._load_collections, self._show_collections, group="collections")
 
     def _load_collections(self) -> tuple[Settings, dict[str, str]]:

@@ -191,8 +191,9 @@ class LibraryScreen(DeepScreen):
 
     # --- reading -----------------------------------------------------------------------------
 
-    def action_add(self) -> None:
-        self.app.push_screen(FilesScreen(self._folder, self.query_one(Shelves).collection), self.read)
+    def action_add(self, paths: str = "") -> None:
+        collection = self.query_one(Shelves).collection
+        self.app.push_screen(FilesScreen(self._folder, collection, paths), self.read)
 
     def read(self, selection: Intake | None) -> None:
         """Read a selection, after the current ingestion if one is running."""

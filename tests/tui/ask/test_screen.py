@@ -125,6 +125,16 @@ async def test_a_turn_that_does_not_fit_is_shown_from_its_question(app: Deepthin
         await until(pilot, lambda: conversation.region.contains_region(question.region))
 
 
+async def test_an_app_begun_with_a_question_has_it_in_the_prompt_and_leaves_the_sending_to_the_user(
+    make_app: MakeApp, home: Path
+) -> None:
+    async with make_app(begin_with=["Who supplies", "the bearings?"]).run_test(size=(80, 24)) as pilot:
+        screen = await ready(pilot)
+        await until(pilot, lambda: screen.query_one(Prompt).text == "Who supplies the bearings?")
+        assert screen.live is None
+        assert screen.is_current, "the first steps wait for it"
+
+
 @pytest.fixture
 def originals(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The addresses of the files that the app opens, on a machine that has a screen."""

@@ -17,6 +17,7 @@ from agent.documents.ingest import ingest
 from agent.documents.sample_library import COLLECTIONS
 from models.protocols import ModelMissing
 from tests.scripted import HashEmbedder
+from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import put
 from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import comes, until
@@ -64,6 +65,23 @@ async def confirm(pilot: Pilot[int], key: str, answer: str) -> str:
     asked = f"{text_of(window, '.title')} {text_of(window, '#detail')}"
     await pilot.press(answer)
     return asked
+
+
+@pytest.mark.usefixtures("home")
+async def test_an_app_begun_with_paths_goes_to_adding_them(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeepthinkApp, "DEFAULT_MODE", "ask")
+    paths = [tmp_path / "my notes.md", tmp_path / "letters"]
+    paths[0].write_text("A note.", encoding="utf-8")
+    paths[1].mkdir()
+    async with make_app(begin_with=[str(path) for path in paths]).run_test(size=SIZE) as pilot:
+        window = await comes(pilot, FilesScreen)
+        await until(pilot, lambda: text_of(window, "#message") == "Enter reads it.")
+        await until(pilot, lambda: window.query_one("#collection", Input).value)  # the settings are read
+        await pilot.press("enter")
+        screen = await comes(pilot, LibraryScreen)
+        await until(pilot, lambda: "my notes.md" in str(screen._documents))
 
 
 def facts(pilot: Pilot[int]) -> str:
