@@ -302,10 +302,12 @@ stays.
             return "Here."
         if not inventory.missing:
             return f"{inventory.model} is here."
-        names = ", ".join(entry.name for entry in inventory.missing)
-        text = f"{self._key('next')} fetches {names}: {_weight(inventory.missing)}, once."
+        text = f"{self._key('next')} fetches {_weight(inventory.missing)}, once."
         if inventory.begun:
             text += f" {size(inventory.begun)} of it is here already."
+        width = max(len(entry.name) for entry in inventory.missing)
+        for entry in inventory.missing:
+            text += f"\n  {entry.name:{width}}  {size(entry.size):>6}  {entry.licence}"
         if inventory.smaller:
             weight = _weight(inventory.missing_with_smaller)
             smaller = f"{inventory.smaller} instead: {weight}, faster and weaker."

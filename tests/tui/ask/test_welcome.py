@@ -87,7 +87,10 @@ async def test_enter_enter_enter_and_a_question_that_works(
     monkeypatch.setenv("DEEPTHINK_APPROVE", "always")
     async with app.run_test(size=(80, 24)) as pilot:
         await _shows(pilot, "▸ 1")
-        assert f"⏎ fetches {', '.join(DEFAULTS)}: 1.7 GB, once." in _shown(app)
+        lines = [line.split() for line in _shown(app).splitlines()]
+        first = lines.index("⏎ fetches 1.7 GB, once.".split())
+        assert [line[0] for line in lines[first + 1 : first + 5]] == DEFAULTS
+        assert lines[first + 1][1:] == ["1.1", "GB", "Apache-2.0"], "its size and its licence"
         machine.hold.clear()
         await pilot.press("enter")
         await _shows(pilot, "50% of 1.1 GB")
