@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -61,8 +62,12 @@ class IngestJob(Job["IngestEvent"]):
         from agent.documents.sample_library import COLLECTIONS
 
         def read(cancel: threading.Event) -> Iterator[IngestEvent]:
-            for collection in COLLECTIONS:
-                yield from read_samples(collection, engine.store, engine.embedder(), cancel)
+            readings = [
+                read_samples(collection, engine.store, engine.embedder(), cancel)
+                for collection in COLLECTIONS
+            ]
+            yield from [next(reading) for reading in readings]  # how many files each has, for one bar
+            yield from chain.from_iterable(readings)
 
         return cls("the sample library", read, COLLECTIONS)
 

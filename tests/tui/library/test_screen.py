@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -20,7 +21,7 @@ from tests.scripted import HashEmbedder
 from tests.tui.conftest import MakeApp
 from tests.tui.library.shelf import put
 from tests.tui.seen import text_of, toasts
-from tests.tui.waiting import comes, until
+from tests.tui.waiting import PATIENCE, comes, until
 from traces.folders import Folders
 from traces.library import Library
 from traces.records import Collection
@@ -29,7 +30,7 @@ from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.app.engine import Engine
 from tui.app.failure import FailureScreen
-from tui.library.actions import summary
+from tui.library.actions import read_samples, summary
 from tui.library.files import FilesScreen, PathInput
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.passage import DocumentText, PassageScreen
@@ -121,6 +122,15 @@ async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(
     app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HashEmbedder, "name", "bge-small-en")  # supports English only
+    found_all = threading.Event()
+
+    def held_back(*arguments: Any) -> Iterator[ing.IngestEvent]:
+        events = read_samples(*arguments)
+        yield next(events)
+        found_all.wait(PATIENCE)
+        yield from events
+
+    monkeypatch.setattr("tui.library.ingest_panel.read_samples", held_back)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         assert "The library is empty. Press a to add documents" in facts(pilot)
@@ -128,6 +138,8 @@ async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(
         for action in ("reread", "remove", "describe", "stop", "hide"):
             assert screen.check_action(action, ()) is False
         await pilot.press("t")
+        await until(pilot, lambda: "0 of 12 files" in told(pilot))
+        found_all.set()
         await until(pilot, lambda: "✓ Read the sample library: 12 added" in told(pilot))
         assert "Chinese" not in told(pilot)
         assert set(held(app)) == set(COLLECTIONS)
