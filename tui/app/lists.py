@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -231,6 +231,11 @@ class ScreenRows(MarkedList, inherit_bindings=False):
         for binding in OptionList.BINDINGS
         if not (isinstance(binding, Binding) and binding.key == "enter")
     ]
+
+    @on(events.Resize)
+    def _keep_cursor_in_view(self) -> None:
+        """Scroll to the cursor: what is told of its row may take the row's place."""
+        self.scroll_to_highlight()
 
 
 class Notice(Static):

@@ -32,7 +32,9 @@ _TITLES: Final = {
     "web": "The web",
     "budget": "What one run may spend",
     "app": "This app",
+    "run": "Advanced: how a run plans and decides",
 }
+_OF_RUN: Final = {"planner", "profile", "decider", "shadow"}
 _MEANS: Final[Mapping[tuple[str, str], str]] = {
     ("ollama_url", ""): "from OLLAMA_HOST",
     ("openai_url", ""): "no such server",
@@ -59,7 +61,9 @@ def _group(key: str) -> str:
     first, dot, _ = key.partition(".")
     if dot:
         return first
-    return "model" if key in OF_MODELS - {"planner"} else "web" if key.startswith("web") else "answer"
+    if key in _OF_RUN:
+        return "run"
+    return "model" if key in OF_MODELS else "web" if key.startswith("web") else "answer"
 
 
 def _read(engine: Engine | None = None) -> list[Entry]:

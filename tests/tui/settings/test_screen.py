@@ -80,6 +80,30 @@ async def test_every_setting_is_there_with_its_description_and_origin(
         assert "threads" not in config_file().read_text()
 
 
+async def test_what_shapes_a_run_from_within_comes_after_what_is_set_every_day(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "shadow")
+        ids = [str(option.id or option.prompt).strip() for option in _rows(app).options]
+        advanced = next(place for place, text in enumerate(ids) if text.startswith("Advanced"))
+        assert ids[advanced + 1 :] == ["planner", "profile", "decider", "shadow"]
+
+
+async def test_the_setting_under_the_cursor_stays_in_view_when_its_editor_takes_room(
+    app: DeepthinkApp,
+) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _at(app, pilot, "model")
+        await pilot.press("end")
+        await until(pilot, lambda: " shadow, " in text_of(app.screen, "#name"))
+
+        def last_line() -> str:
+            rows = _rows(app)
+            return rows.render_line(rows.size.height - 1).text
+
+        await until(pilot, lambda: "▸" in last_line())
+        assert "Second opinion" in last_line()
+
+
 async def test_a_line_is_checked_and_written_with_enter(prepared: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
