@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
 from agent.checkpoints import Recorder
@@ -30,6 +31,7 @@ from models.protocols import GenerationCancelled
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.graph import Graph
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
@@ -82,19 +84,39 @@ def build_graph(
     )
 
 
-def diagram(style: Literal["mermaid", "text"]) -> str:
-    """The graph as ``mermaid`` source, or as plain ``text`` with one line per edge."""
-    graph = _wire({name: lambda _state: {} for name in NODES}).get_graph()
-    if style == "mermaid":
-        return graph.draw_mermaid()
-    lines: list[str] = []
-    for name in ["__start__", *NODES]:
-        for edge in graph.edges:
-            if edge.source == name:
-                condition = f"  ({edge.data})" if edge.data and edge.data != edge.target else ""
-                arrow = "┄→" if edge.conditional else "──→"
-                lines.append(f"{name.strip('_'):<15} {arrow:<4} {edge.target.strip('_')}{condition}")
-    return "\n".join(lines)
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way from a node, or ``start``, to another, or ``end``."""
+
+    source: str
+    target: str
+    is_conditional: bool
+    condition: str  # its name; "" if it has none
+
+
+def edges() -> list[Edge]:
+    """The edges of the graph, in the order of the nodes they begin at."""
+    found = _drawn().edges
+    return [
+        Edge(
+            name.strip("_"),
+            edge.target.strip("_"),
+            edge.conditional,
+            str(edge.data) if edge.data and edge.data != edge.target else "",
+        )
+        for name in ["__start__", *NODES]
+        for edge in found
+        if edge.source == name
+    ]
+
+
+def mermaid() -> str:
+    """The graph as Mermaid source."""
+    return _drawn().draw_mermaid()
+
+
+def _drawn() -> Graph:
+    return _wire({name: lambda _state: {} for name in NODES}).get_graph()
 
 
 def _wire(

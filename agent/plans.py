@@ -29,11 +29,18 @@ def planned(events: Sequence[StoredEvent]) -> list[tuple[str, str]]:
     return [(step["tool"], step["question"]) for step in next(plans, [])]
 
 
-def wanted(store: Store, run_id: str) -> list[str]:
-    """The look-ups of a run as text, a line each: as the user corrected them, else as they were planned."""
+def lookups(store: Store, run_id: str) -> Sequence[tuple[str, str]]:
+    """Collection and question of each look-up of a run: as the user corrected them, else as planned."""
     corrected = CorrectedPlans(store).of(run_id)
-    lookups = corrected.lookups if corrected else planned(Runs(store).events(run_id))
-    return [f"[{collection}] {question}" if collection else question for collection, question in lookups]
+    return corrected.lookups if corrected else planned(Runs(store).events(run_id))
+
+
+def wanted(store: Store, run_id: str) -> list[str]:
+    """The same as text, a line each."""
+    return [
+        f"[{collection}] {question}" if collection else question
+        for collection, question in lookups(store, run_id)
+    ]
 
 
 def correct(store: Store, run: Run, lines: Sequence[str]) -> int:

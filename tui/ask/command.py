@@ -9,6 +9,7 @@ import typer
 from tui import completion
 from tui.options import (
     After,
+    AsJson,
     Asked,
     Before,
     Collections,
@@ -235,11 +236,21 @@ def graph(
     form: Annotated[
         Literal["text", "mermaid"], typer.Option("--format", "-f", help="Lines to read, or Mermaid source.")
     ] = "text",
+    as_json: AsJson = False,
 ) -> None:
     """Print the graph of a run; needs no model.
 
     It shows the nodes, from routing the question to checking the answer, and the edges between them.
     """
-    from agent.graph import diagram
+    from agent.graph import edges, mermaid
+    from tui.terminal import print_json
 
-    typer.echo(diagram(form).rstrip())
+    if as_json:
+        print_json(edges())
+    elif form == "mermaid":
+        typer.echo(mermaid().rstrip())
+    else:
+        for edge in edges():
+            arrow = "┄→" if edge.is_conditional else "──→"
+            condition = f"  ({edge.condition})" if edge.condition else ""
+            typer.echo(f"{edge.source:<15} {arrow:<4} {edge.target}{condition}")

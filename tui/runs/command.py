@@ -11,7 +11,7 @@ from rich.text import Text
 
 from agent import plans
 from traces.paths import expanded_path
-from traces.runs import RATINGS, Run, Runs, Sessions
+from traces.runs import RATINGS, CorrectedPlans, Run, Runs, Sessions
 from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
@@ -148,6 +148,7 @@ def plan(
         typer.Argument(metavar="LOOK-UP…", help="In order; [COLLECTION] before one prefers a collection."),
     ] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Remove the correction.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a run should have looked up.
 
@@ -156,10 +157,19 @@ def plan(
     """
     if drop and lookups:
         raise WrongUsage("Give look-ups, or --drop.", "Without both, the plan is shown.")
+    if as_json and (drop or lookups):
+        raise WrongUsage("--json is for showing a plan.", "Leave it out to correct the plan.")
     store = open_store()
     run = actions.find(store, reference)
     if drop or lookups:
         typer.echo(actions.correct_plan(store, run, lookups or ()))
+    elif as_json:
+        steps = [
+            {"collection": collection, "question": question}
+            for collection, question in plans.lookups(store, run.id)
+        ]
+        is_corrected = CorrectedPlans(store).of(run.id) is not None
+        print_json({"run": run.id, "question": run.question, "corrected": is_corrected, "lookups": steps})
     else:
         lines = plans.wanted(store, run.id) or ["It planned no look-up."]
         console().print(Text("\n".join(clean(line) for line in lines)))

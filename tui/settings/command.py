@@ -11,7 +11,7 @@ from rich.text import Text
 from traces import paths as locations
 from tui import completion, failures
 from tui.options import AsJson, is_alone
-from tui.settings.settings import as_text, drop, entries, load, put, require_key, value_of, variable
+from tui.settings.settings import Entry, as_text, drop, entries, put, require_key, variable
 from tui.terminal import console, one_line, print_json
 
 _Key = Annotated[
@@ -30,8 +30,7 @@ def config(context: typer.Context, as_json: AsJson = False) -> None:
         return
     settings_in_force = entries()
     if as_json:
-        rows = {e.key: {"value": e.value, "layer": e.layer, "origin": e.origin} for e in settings_in_force}
-        print_json(rows)
+        print_json({entry.key: _as_json(entry) for entry in settings_in_force})
         return
     out = console()
     for entry in settings_in_force:
@@ -60,10 +59,18 @@ def set_value(key: _Key, value: Annotated[str, typer.Argument(metavar="VALUE")])
 
 
 @app.command("get")
-def get_value(key: _Key) -> None:
+def get_value(key: _Key, as_json: AsJson = False) -> None:
     """Print the value in force."""
     require_key(key)
-    typer.echo(as_text(value_of(load(), key)))
+    entry = next(entry for entry in entries() if entry.key == key)
+    if as_json:
+        print_json(_as_json(entry))
+    else:
+        typer.echo(entry.text)
+
+
+def _as_json(entry: Entry) -> dict[str, object]:
+    return {"value": entry.value, "layer": entry.layer, "origin": entry.origin}
 
 
 @app.command("unset")

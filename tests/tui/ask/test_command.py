@@ -501,6 +501,9 @@ def test_the_graph_needs_no_model(no_models: None, deepthink: Run) -> None:
     mermaid = deepthink("graph", "--format", "mermaid").out
     assert "graph TD" in mermaid
     assert deepthink("graph", "--format", "png").code == 2
+    edges = json.loads(deepthink("graph", "--json").out)
+    assert {"source": "synthesise", "target": "verify", "is_conditional": False, "condition": ""} in edges
+    assert len(edges) == len(text.splitlines())
 
 
 def test_the_app_needs_a_terminal(deepthink: Run) -> None:

@@ -293,6 +293,10 @@ def test_what_a_run_should_have_looked_up_is_said_shown_and_withdrawn(ran: str, 
     assert said.code == 0
     assert said.out.endswith("1 plan so far, the planner can learn from 10.\n")
     assert deepthink("runs", "plan", "last").out == "Who makes the bearings?\nWhere is #1?\n"
+    shown = json.loads(deepthink("runs", "plan", "last", "--json").out)
+    assert (shown["question"], shown["corrected"]) == (QUESTION, True)
+    assert shown["lookups"][1] == {"collection": "", "question": "Where is #1?"}
+    deepthink("runs", "plan", "last", "--drop", "--json").refused()
     assert "nowhere" in deepthink("runs", "plan", "last", "[nowhere] Who makes the bearings?").refused()
     assert deepthink("runs", "plan", "last", "--drop").code == 0
     assert deepthink("runs", "plan", "last").out == planned

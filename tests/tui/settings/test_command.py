@@ -188,6 +188,7 @@ def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.M
     assert deepthink("config", "unset", "budget.steps").out == "budget.steps is back to its default.\n"
     assert deepthink("config", "unset", "budget.steps").out == "budget.steps is not in the file.\n"
     assert deepthink("config", "get", "budget.tokens").out == "9000\n"
+    assert json.loads(deepthink("config", "get", "budget.tokens", "--json").out) == shown["budget.tokens"]
 
 
 @pytest.mark.parametrize(
