@@ -11,12 +11,14 @@ from typing import Any
 from agent import notebook
 from agent.deps import Deps
 from agent.events import FirstLook, Planned, Routed
-from agent.state import Candidate, RunState
+from agent.state import Candidate, RunState, without_marks
 from agent.steps.plan_text import look_up
 from agent.steps.reflect import LIKELY, likely_span
 from agent.steps.rerank import POSSIBLE, read
 from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
+from agent.text.sentences import sentences
+from agent.text.terms import nearest
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
@@ -49,17 +51,19 @@ def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, A
 def _search(question: str, deps: Deps) -> list[Candidate]:
     """The passages that a question finds, read, best first.
 
-    An answer that is likely is shown at once, else what is nearest in a passage that is.
+    An answer that is likely is shown at once, else what is nearest to one in the best passage.
     """
     candidates = recall(question, deps)
-    if not in_latin_script(question):  # the reader orders them with the keywords; a first look is a guess
-        return read(deps.reader, question, candidates)
+    if not in_latin_script(question):  # the reader orders them with the keywords; what it marks is a guess
+        passages = read(deps.reader, question, candidates)
+        _show_nearest(question, passages, deps)
+        return passages
     passages = read(deps.reader, question, candidates[:_FIRST])
     is_shown = _show_answer(passages, deps)
     others = read(deps.reader, question, candidates[_FIRST:])
     passages = sorted([*passages, *others], key=lambda c: -c["score"])
     if not is_shown and not _show_answer(passages, deps):
-        _show_nearest(passages, deps)
+        _show_nearest(question, passages, deps)
     return passages
 
 
@@ -76,12 +80,13 @@ def _show_answer(passages: list[Candidate], deps: Deps) -> bool:
     return True
 
 
-def _show_nearest(passages: list[Candidate], deps: Deps) -> None:
-    """Show what is nearest to an answer in the best passage, if that is likely to answer."""
+def _show_nearest(question: str, passages: list[Candidate], deps: Deps) -> None:
+    """Show what is nearest in the best passage: to an answer where the reader marks one, else to the question."""
     for passage in passages[:1]:
-        spans = passage.get("spans", [])
-        if spans and passage["score"] >= LIKELY:
-            _show(passage, "", spans[0]["unit"], passage["score"], deps)
+        spans = passage.get("spans", []) if in_latin_script(question) else []
+        units = [span["unit"] for span in spans[:1]] or sentences(passage["text"])
+        if units:
+            _show(passage, "", without_marks(units[nearest(units, question)]), passage["score"], deps)
 
 
 def _show(passage: Candidate, answer: str, sentence: str, probability: float, deps: Deps) -> None:
