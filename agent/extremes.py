@@ -29,6 +29,7 @@ with the right one, and so do eight of the others.
 """
 _MOST: Final = 3  # extremes below one table
 _LEAST: Final = 3  # numbers of which there is a highest and a lowest
+_SHARED: Final = 3  # rows that may have it in common
 _TOLERANCE: Final = Decimal("0.002")  # of a sum of rounded numbers, as a share of it
 
 
@@ -47,10 +48,10 @@ def with_extremes(
     They are those of the whole table, of which a passage may hold a part; the first of its passages has
     them.
     """
-    by_table: dict[tuple[str, str], list[Evidence]] = {}
+    by_table: dict[tuple[str, str, str], list[Evidence]] = {}
     for item in evidence:
         if item["kind"] == "table":
-            by_table.setdefault((item["document"], _head(item["text"])), []).append(item)
+            by_table.setdefault((item["collection"], item["document"], _head(item["text"])), []).append(item)
     passages_of = cache(library.document_passages)  # several tables may be of one document
     likely: dict[int, list[str]] = {}
     for items in by_table.values():
@@ -136,7 +137,8 @@ def _highest_and_lowest(name: str, numbers: Sequence[tuple[_Number, str]]) -> It
         return
     for word, extreme in (("Highest", max(values)), ("Lowest", min(values))):
         found = [(number.cell, whose) for number, whose in numbers if number.value == extreme]
-        yield f"{word} {name}: {' and '.join(whose for _, whose in found)}, {found[0][0]}"
+        if len(found) <= _SHARED:
+            yield f"{word} {name}: {' and '.join(whose for _, whose in found)}, {found[0][0]}"
 
 
 def _number(cell: str, code: str) -> _Number | None:

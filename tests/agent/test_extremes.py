@@ -41,6 +41,11 @@ def test_what_has_no_highest_is_left_out(column: tuple[str, ...]) -> None:
     assert not _extremes("\n".join(["Row | Value", *lines]))
 
 
+def test_a_value_that_many_rows_share_is_no_extreme() -> None:
+    lines = [f"Row {place} | {value}" for place, value in enumerate((0, 0, 0, 0, 7))]
+    assert _extremes("\n".join(["Row | Value", *lines])) == ["Highest Value: Row 4, 7"]
+
+
 def test_sums_are_no_highest_values() -> None:
     two = "| Adults | Children\nMay | 4 | 10\nJune | 7 | 2\nJuly | 5 | 9\nAll | 16 | 21"
     assert [line for line in _extremes(two) if line.startswith("Highest")] == [
