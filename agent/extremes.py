@@ -51,7 +51,8 @@ def with_extremes(
     by_table: dict[tuple[str, str, str], list[Evidence]] = {}
     for item in evidence:
         if item["kind"] == "table":
-            by_table.setdefault((item["collection"], item["document"], _head(item["text"])), []).append(item)
+            table = item["collection"], item["document"], _head(item["text"])
+            by_table.setdefault(table, []).append(item)
     passages_of = cache(library.document_passages)  # several tables may be of one document
     likely: dict[int, list[str]] = {}
     for items in by_table.values():

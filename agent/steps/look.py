@@ -81,7 +81,7 @@ def _show_answer(passages: list[Candidate], deps: Deps) -> bool:
 
 
 def _show_nearest(question: str, passages: list[Candidate], deps: Deps) -> None:
-    """Show what is nearest in the best passage: to an answer where the reader marks one, else to the question."""
+    """Show what the reader marks in the best passage, else its sentence that is nearest to the question."""
     for passage in passages[:1]:
         spans = passage.get("spans", []) if in_latin_script(question) else []
         units = [span["unit"] for span in spans[:1]] or sentences(passage["text"])
