@@ -51,13 +51,17 @@ class Navigation(Horizontal):
         self.watch(self.app, "engine_states", self.on_resize)
 
     def on_resize(self) -> None:
-        """Show as much as there is room for; the places are shortened last."""
+        """Show as much as there is room for; the places are shortened last.
+
+        Their keys matter more than the name of a model that is ready, and less than what is not.
+        """
         engine = _engine_text(deepthink(self).engine_states)
         width = self.size.width or self.app.size.width  # it is not laid out yet
-        *longer, shortest = (
-            (self._places(keys=keys), text)
-            for keys, text in ((True, engine), (False, engine), (False, engine[0]))
-        )
+        sign = engine[0]
+        forms = [(True, engine), (True, sign), (False, engine), (False, sign)]
+        if sign != _STATE_SIGNS["ready"]:
+            forms.remove((True, sign))
+        *longer, shortest = ((self._places(keys=keys), text) for keys, text in forms)
         fitting = (pair for pair in longer if pair[0].cell_length + cell_len(pair[1]) + 2 <= width)
         places, text = next(fitting, shortest)
         self.query_one("#places", Static).update(_cut(places, width - cell_len(text) - 2))

@@ -37,7 +37,12 @@ async def test_a_toast_leaves_no_letters_beside_it(app: DeepthinkApp) -> None:
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("width", "engine", "name"),
-    [(120, "✓ qwen2.5-coder-1.5b", "F5"), (80, "✓ qwen2.5-coder-1.5b", "Learn"), (60, "✓", "Learn")],
+    [
+        (120, "✓ qwen2.5-coder-1.5b", "F5"),
+        (80, "✓", "F5"),
+        (76, "✓ qwen2.5-coder-1.5b", "Learn"),
+        (60, "✓", "Learn"),
+    ],
 )
 async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=(width, 20)) as pilot:
