@@ -13,6 +13,7 @@ from textual.binding import Binding
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.fuzzy import Matcher
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 from textual.widgets import Input
@@ -46,6 +47,8 @@ _MODES: Final = {"run": "ask", "decisions": "learn", "policy": "learn"}
 _Offer = tuple[str, str, str, IgnoreReturnCallbackType]  # name, help, words to find it by, what it does
 _OTHER_SCREENS_WEIGHT: Final = 0.5  # actions of other screens
 _HELP_WEIGHT: Final = 0.5  # words in the help of an action, not in its name
+_STORED_SCORE: Final = 0.3  # after the actions that have the words
+_LETTERS_WEIGHT: Final = 0.2  # letters here and there in the name of an action, not the words
 
 
 class Palette(CommandPalette):
@@ -73,6 +76,12 @@ def has_words(text: str, query: str) -> bool:
     return all(word in text for word in query.casefold().split())
 
 
+def _score(matcher: Matcher, name: str) -> float:
+    """How well a name matches: below `_LETTERS_WEIGHT` if it has the letters alone, not the words."""
+    score = matcher.match(name)
+    return score if has_words(name, matcher.query) else _LETTERS_WEIGHT * score / (1 + score)
+
+
 class Actions(Provider):
     """The actions of the registry, with their keys."""
 
@@ -87,7 +96,7 @@ class Actions(Provider):
         weighted_actions = {1.0: self._actions_here(), _OTHER_SCREENS_WEIGHT: self._actions_elsewhere()}
         for weight, actions in weighted_actions.items():
             for name, help_text, words, run in actions:
-                score = max(matcher.match(name), _HELP_WEIGHT * has_words(words, query))
+                score = max(_score(matcher, name), _HELP_WEIGHT * has_words(words, query))
                 if score > 0:
                     yield Hit(weight * score, matcher.highlight(name), run, help=help_text)
 
@@ -186,7 +195,6 @@ T = TypeVar("T")
 _MAX_HITS = 8  # hits of each kind
 _SESSIONS = 1000  # the latest
 _MAX_LENGTH = 90
-_SCORE = 0.3  # after the actions that match
 
 
 class Stored(Provider):
@@ -242,7 +250,7 @@ class Stored(Provider):
 
 def _hit(kind: str, name: str, text: str, run: Callable[[], None]) -> Hit:
     label = f"{kind}: {one_line(name, _MAX_LENGTH)}"
-    return Hit(_SCORE, Content(label), run, text=label, help=one_line(text, _MAX_LENGTH))
+    return Hit(_STORED_SCORE, Content(label), run, text=label, help=one_line(text, _MAX_LENGTH))
 
 
 def _matching(items: Sequence[T], query: str, text: Callable[[T], str]) -> Sequence[T]:

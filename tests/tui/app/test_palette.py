@@ -157,6 +157,16 @@ async def test_what_is_stored_is_found_by_its_words(library: Path, app: Deepthin
         await until(pilot, lambda: screen.session == session)
 
 
+async def test_what_has_the_word_comes_before_what_has_its_letters_here_and_there(
+    library: Path, app: DeepthinkApp
+) -> None:
+    store_run(question="What did the roof cost?")
+    async with app.run_test(size=(120, 40)) as pilot:
+        found = [line.split("\n")[0] for line in await _opened(pilot, "roof")]
+        letters = next(place for place, line in enumerate(found) if line.startswith("Library: Followed"))
+        assert found.index("Run: What did the roof cost?") < letters
+
+
 async def test_a_run_that_is_going_on_reads_as_running(library: Path, app: DeepthinkApp) -> None:
     run_id = cut_off()
     with checkpoints.open_checkpoints(app.engine.store, run_id, lambda _log: None):
