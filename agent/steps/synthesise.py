@@ -190,7 +190,7 @@ def _around(answer: str, sentence: str) -> str:
 def gaps(missing: Sequence[str]) -> list[str]:
     """A sentence for each question that was not answered."""
     return [
-        f"Not found in your documents: {question.rstrip('.')}{'' if question.endswith('?') else '.'}"
+        f"{prompts.NOT_FOUND.rstrip('.')}: {question.rstrip('.')}{'' if question.endswith('?') else '.'}"
         for question in map(without_marks, missing)
     ]
 
