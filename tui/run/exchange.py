@@ -28,6 +28,7 @@ from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
 from tui.run.words import (
     CHOICES,
+    NUMBERS,
     block_of,
     doing,
     doubts,
@@ -37,6 +38,7 @@ from tui.run.words import (
     preview,
     reason,
     support_count,
+    withheld,
 )
 from tui.terminal import clean, duration, one_line, unmarked
 
@@ -84,6 +86,9 @@ same here.
         way: Way
         question: str
 
+    class Revealed(Message):
+        """Show the answer that was withheld."""
+
     def __init__(self) -> None:
         super().__init__()
         self._acts: list[Callable[[], object]] = []  # what each row does
@@ -107,6 +112,8 @@ same here.
                 self._passages.append(hit["passage_id"])
                 text = f"{place(hit)}: {preview(hit['text'], question, _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
+            if fold.withheld is not None:
+                rows.append((partial(self.post_message, self.Revealed()), "→ ", "Show what was withheld"))
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",
                 "everywhere": "Search all collections",
@@ -367,10 +374,7 @@ resumed.
         if len(doubtful) > _MAX_DOUBTS:
             yield Static(Content(f"  … and {len(doubtful) - _MAX_DOUBTS} more"))
         if event.options:
-            rows = (
-                Option(self._label(number, word), id=word) for number, word in enumerate(event.options, 1)
-            )
-            yield OptionList(*rows, markup=False)
+            yield OptionList(*(Option(self._label(word), id=word) for word in event.options), markup=False)
         else:
             yield Input(placeholder="Type your answer; Enter alone: your best guess")
 
@@ -396,18 +400,19 @@ resumed.
         if not (self.event.options and character and event.is_printable):
             return
         event.stop()
-        if character.isdecimal() and 1 <= int(character) <= len(self.event.options):
+        choices = {str(NUMBERS[word]): place for place, word in enumerate(self.event.options)}
+        if character in choices:
             self._digits += character
-            self.query_one(OptionList).highlighted = int(character) - 1
+            self.query_one(OptionList).highlighted = choices[character]
         else:
             self.post_message(self.Typed(self._digits + character))
             self._digits = ""
 
-    def _label(self, number: int, word: str) -> Content:
+    def _label(self, word: str) -> Content:
         share = self.event.probabilities.get(word)
         confidence = f"  {share:.0%}" if share is not None else ""
         suggested = "  ← suggested" if word == self.event.suggested else ""
-        return Content(f"{number} {CHOICES.get(word, word)}{confidence}{suggested}")
+        return Content(f"{NUMBERS[word]} {CHOICES.get(word, word)}{confidence}{suggested}")
 
     @on(OptionList.OptionSelected)
     def _reply_with_option(self, event: OptionList.OptionSelected) -> None:
@@ -431,8 +436,8 @@ class Exchange(Vertical):
     Exchange .look { color: $foreground 80%; padding: 0 0 0 2; }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
     Exchange .failed { color: $error; padding: 0 0 0 2; }
-    Exchange .warned, Exchange .checks { color: $warning; padding: 0 0 0 2; }
-    Exchange .checks { margin: 1 0 0 0; }
+    Exchange .warned, Exchange .checks, Exchange .withheld { color: $warning; padding: 0 0 0 2; }
+    Exchange .checks, Exchange .withheld { margin: 1 0 0 0; }
     Exchange .hidden { display: none; }
     """
 
@@ -461,6 +466,7 @@ class Exchange(Vertical):
         yield Static(classes="look hidden", markup=False)
         yield Answer()
         yield Static(classes="checks hidden", markup=False)
+        yield Static(classes="withheld hidden", markup=False)
         yield Sources()
         yield Static(classes="failed hidden", markup=False)
         yield Static(classes="warned hidden", markup=False)
@@ -581,6 +587,11 @@ class Exchange(Vertical):
         rated = [f"rated {fold.rating}"] if fold.rating else []
         thinking = [f"{key} shows the thinking"] if key and fold.plan else []
         return Content(" · ".join([*parts, *rated, *thinking])).stylize(style, 0, len(parts[0]))
+
+    @on(WaysOn.Revealed)
+    def _reveal_withheld(self) -> None:
+        if self.fold is not None:
+            self._fill(".withheld", withheld(self.fold))
 
     @on(Answer.Opened)
     def _citation_opened(self, event: Answer.Opened) -> None:

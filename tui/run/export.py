@@ -45,6 +45,10 @@ def to_markdown(fold: RunFold, when: datetime) -> str:
         if answered.sources:
             lines += ["## Sources", ""]
             lines += [line for item in answered.sources for line in _source(item, fold)]
+    if fold.withheld is not None:
+        lines += ["## Withheld answer", "", "Your documents do not support all of it.", ""]
+        lines += _answer(fold.withheld.answer)
+        lines += [*(_claim(claim) for claim in fold.withheld.sentences), ""]
     if uncited := words.uncited(fold):
         lines += ["## Also kept", "", *(line for item in uncited for line in _source(item, fold))]
     titles = {item["number"]: item["title"] for item in fold.evidence}

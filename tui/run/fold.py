@@ -117,6 +117,7 @@ class RunFold:
     looked: ev.FirstLook | None = None
     finished: ev.RunFinished | None = None
     answered: ev.Answered | None = None
+    withheld: ev.Answered | None = None  # the answer that was written, where the run ended without it
     plan: list[PlanStep] = field(default_factory=list)
     revisions: int = 0
     steps: list[Step] = field(default_factory=list)
@@ -196,6 +197,8 @@ class RunFold:
                 self.finished, self.elapsed = event, event.seconds
                 self.node, self.step, self.message = "", 0, ""
                 self.unanswered, self.paused = None, False
+                if event.status == "rejected":
+                    self.withheld = next(iter(self.every(ev.Answered)[-2:-1]), None)
                 if event.status in _ENDINGS_WITH_SOURCES:
                     self._number_as_read()
             case _:  # events that are only listed, or of a later version
@@ -218,28 +221,15 @@ class RunFold:
 
     def _number_as_read(self) -> None:
         """Number the passages in the order of their first citation, then those that are not cited."""
-        answered = self.answered
-        if answered is None:
+        written = self.withheld or self.answered
+        if self.answered is None or written is None:
             return
-        numbers = [item["number"] for item in (*answered.sources, *self.evidence)]
-        cited = [int(mark) for mark in MARK.findall(answered.answer) if int(mark) in numbers]
+        numbers = [item["number"] for item in (*written.sources, *self.evidence)]
+        cited = [int(mark) for mark in MARK.findall(written.answer) if int(mark) in numbers]
         order = {old: new for new, old in enumerate(dict.fromkeys([*cited, *numbers]), start=1)}
-        self.answered = replace(
-            answered,
-            answer=_renumber_marks(answered.answer, order),
-            sentences=[
-                Claim(
-                    {
-                        **claim,
-                        "cites": _renumber(claim["cites"], order),
-                        "reason": _renumber_marks(claim["reason"], order),
-                    }
-                )
-                for claim in answered.sentences
-            ],
-            sources=_renumber_evidence(answered.sources, order),
-            quotes={str(order.get(int(key), key)): quote for key, quote in answered.quotes.items()},
-        )
+        self.answered = _renumber_answer(self.answered, order)
+        if self.withheld is not None:
+            self.withheld = _renumber_answer(self.withheld, order)
         self.evidence = _renumber_evidence(self.evidence, order)
         for step in self.steps:
             step.kept = _renumber(step.kept, order)
@@ -359,6 +349,7 @@ class RunFold:
             "routed_by": self.routed.source if self.routed else "",
             "first_look": self.looked.payload() if self.looked else None,
             "answer": answered.answer,
+            "withheld": self.withheld.answer if self.withheld else "",
             "status": self.shown_status,
             "stopped_because": finished.stopped_because if finished else "",
             "grounded": answered.grounded,
@@ -396,6 +387,25 @@ class RunFold:
 
 def _renumber_marks(text: str, order: Mapping[int, int]) -> str:
     return MARK.sub(lambda mark: f"[{order.get(int(mark[1]), mark[1])}]", text)
+
+
+def _renumber_answer(answered: ev.Answered, order: Mapping[int, int]) -> ev.Answered:
+    return replace(
+        answered,
+        answer=_renumber_marks(answered.answer, order),
+        sentences=[
+            Claim(
+                {
+                    **claim,
+                    "cites": _renumber(claim["cites"], order),
+                    "reason": _renumber_marks(claim["reason"], order),
+                }
+            )
+            for claim in answered.sentences
+        ],
+        sources=_renumber_evidence(answered.sources, order),
+        quotes={str(order.get(int(key), key)): quote for key, quote in answered.quotes.items()},
+    )
 
 
 def _renumber(numbers: Iterable[int], order: Mapping[int, int]) -> list[int]:

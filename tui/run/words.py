@@ -62,11 +62,13 @@ GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrec
 """The grades of a passage, in words."""
 ENOUGH: Final = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}
 """The grade of all passages together, in words."""
-CHOICES: Mapping[str, str] = {
+_APPROVALS = {
     "accept": "accept it as it is",
     "rewrite": "rewrite it from the evidence",
     "search": "search for more",
     "stop": "stop, and withhold it",
+}
+_ACTIONS = {
     "CONTINUE": "keep searching",
     "REVISE": "change the plan",
     "FINISH": "answer now",
@@ -74,7 +76,10 @@ CHOICES: Mapping[str, str] = {
     "WORDS": "search in other words",
     "ASK": "ask the model",
 }
+CHOICES: Mapping[str, str] = _APPROVALS | _ACTIONS
 """What the user can reply to a question of the run, in words."""
+NUMBERS: Final = {word: number for words in (_APPROVALS, _ACTIONS) for number, word in enumerate(words, 1)}
+"""The number of each choice; it stays the same where fewer are offered."""
 DOING: Mapping[str, str] = {
     "route": "seeing what kind of question it is",
     "clarify": "waiting for you",
@@ -223,6 +228,14 @@ def support_count(claims: Sequence[Claim]) -> str:
     supported_count = sum(claim["verdict"] == "supported" for claim in claims)
     verb = "is supported by its" if supported_count == 1 or len(claims) == 1 else "are supported by their"
     return f"{supported_count} of {counted(len(claims), 'sentence')} {verb} sources"
+
+
+def withheld(fold: RunFold) -> list[str]:
+    """The answer that was withheld, in lines: that it was, the text, and its doubts; none without one."""
+    if fold.withheld is None:
+        return []
+    told = [f"✗ {line}" for line in doubts(fold.withheld.sentences)]
+    return ["Withheld, since your documents do not support all of it:", clean(fold.withheld.answer), *told]
 
 
 def doubts(claims: Sequence[Claim]) -> list[str]:

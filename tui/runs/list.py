@@ -23,7 +23,7 @@ from tui.app.keys import ACTIONS_BY_ID
 from tui.app.lists import Drawn
 from tui.app.offers import deepthink
 from tui.run.fold import RunFold, fold_of
-from tui.run.words import ENDINGS, ending, local, local_time, reason, status
+from tui.run.words import ENDINGS, ending, local, local_time, reason, status, withheld
 from tui.terminal import counted, duration, one_line
 
 _MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a scrollbar
@@ -232,7 +232,8 @@ class RunPreview(VerticalScroll):
             question = Content(one_line(preview.run.question)).stylize("bold")
             answer = Content(preview.fold.answer or _no_answer_text(preview, key_for("runs.resume")))
             facts = Content("\n".join(_facts(preview))).stylize("$foreground 65%")
-            text = Content("\n\n").join([question, answer, facts])
+            kept_back = Content("\n".join(withheld(preview.fold))).stylize("$warning")
+            text = Content("\n\n").join(filter(None, [question, answer, kept_back, facts]))
             keys = [f"{key_for(name)} {ACTIONS_BY_ID[name].label.lower()}" for name in _BESIDES]
         self.query_one("#preview", Static).update(text)
         self.query_one("#preview-keys", Static).update(Drawn(partial(_draw_keys, keys)))

@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from agent.events import Asked, NodeStarted, Routed, Steered
 from agent.run import resumable
 from models.protocols import ChatOptions
+from tests.tui import parts
 from tests.tui.ask.test_screen import UNSUPPORTED, accept, answer_of, asking, begun, over, ready
 from tests.tui.conftest import QUESTION, Answering, Gate
 from tests.tui.seen import text_of, toasts
@@ -27,7 +28,7 @@ from tui.ask.screen import AskScreen
 from tui.assemble import open_store
 from tui.run.exchange import AskedBox, Exchange, WaysOn
 from tui.run.fold import RunFold
-from tui.run.live import Meters, RunBar
+from tui.run.live import LiveRun, Meters, RunBar
 from tui.run.panel import PlanTree
 
 
@@ -217,6 +218,34 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         rows = [str(option.prompt) for option in ways.options]
         assert "Tolvang Ceramics" in rows[0], "the nearest passages come first"
         assert rows[-2:] == ["→ Rephrase the question", "→ Search the library with this question"]
+        exchange = screen.query_one(Exchange)
+        assert "Mars Mining" not in "".join(str(part.render()) for part in exchange.query(Static))
+        ways.focus()
+        ways.highlighted = rows.index("→ Show what was withheld")
+        await pilot.press("enter")
+        await until(pilot, lambda: exchange.query_one(".withheld").display)
+        lines = text_of(exchange, ".withheld").splitlines()
+        assert lines[0] == "Withheld, since your documents do not support all of it:"
+        assert "Mars Mining" in lines[1]
+        assert lines[2].startswith("✗ not supported: ")
+
+
+async def test_a_choice_keeps_its_number_where_another_is_no_longer_offered(
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LiveRun, "start", lambda _run, _shown_by: None)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await until(pilot, lambda: screen.exchange and screen.exchange.is_mounted)
+        asked = Asked("approve", "What now?", ["accept", "search", "stop"])
+        screen._fold_events([parts.started(), asked])
+        choices = await asks(pilot, screen, "approve")
+        numbers = [str(option.prompt).split()[0] for option in choices.options]
+        assert numbers == ["1", "3", "4"]
+        await pilot.press("3")
+        assert choices.highlighted == 1
+        await pilot.press("2")  # of what is not offered: it begins a text
+        await until(pilot, lambda: screen.query_one(Prompt).text == "32")
 
 
 @pytest.mark.parametrize("reads", [True, False])

@@ -72,6 +72,12 @@ def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -
     page = document_fromstring(deepthink("runs", "export", "-f", "html").out)
     assert "Also kept" in page.text_content()
     assert "source-1" in values(page, "id")
+    before, _, kept_back = page.text_content().partition("Withheld answer")
+    assert "Tolvang supplies it" not in before
+    assert "Your documents do not support all of it." in kept_back
+    assert "Tolvang supplies it [1]" in kept_back
+    as_json = json.loads(deepthink("runs", "show", "--json").out)
+    assert "Tolvang supplies it [1]" in as_json["withheld"]
 
 
 def test_a_step_that_was_skipped_or_cut_off_has_not_found_nothing(deepthink: Run) -> None:
