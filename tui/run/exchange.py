@@ -592,6 +592,8 @@ class Exchange(Vertical):
     def _reveal_withheld(self) -> None:
         if self.fold is not None:
             self._fill(".withheld", withheld(self.fold))
+            shown = self.query_one(".withheld")
+            self.call_after_refresh(shown.scroll_visible, top=True, animate=False)
 
     @on(Answer.Opened)
     def _citation_opened(self, event: Answer.Opened) -> None:

@@ -235,7 +235,7 @@ def withheld(fold: RunFold) -> list[str]:
     if fold.withheld is None:
         return []
     told = [f"✗ {line}" for line in doubts(fold.withheld.sentences)]
-    return ["Withheld, since your documents do not support all of it:", clean(fold.withheld.answer), *told]
+    return ["The withheld answer:", clean(fold.withheld.answer), *told]
 
 
 def doubts(claims: Sequence[Claim]) -> list[str]:

@@ -220,14 +220,17 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         assert rows[-2:] == ["→ Rephrase the question", "→ Search the library with this question"]
         exchange = screen.query_one(Exchange)
         assert "Mars Mining" not in "".join(str(part.render()) for part in exchange.query(Static))
+        await pilot.resize_terminal(60, 16)
         ways.focus()
         ways.highlighted = rows.index("→ Show what was withheld")
         await pilot.press("enter")
         await until(pilot, lambda: exchange.query_one(".withheld").display)
         lines = text_of(exchange, ".withheld").splitlines()
-        assert lines[0] == "Withheld, since your documents do not support all of it:"
+        assert lines[0] == "The withheld answer:"
         assert "Mars Mining" in lines[1]
         assert lines[2].startswith("✗ not supported: ")
+        conversation, shown = screen.query_one(Conversation), exchange.query_one(".withheld")
+        await until(pilot, lambda: conversation.region.contains(*shown.region.offset))
 
 
 async def test_a_choice_keeps_its_number_where_another_is_no_longer_offered(
