@@ -46,7 +46,8 @@ def wanted(store: Store, run_id: str) -> list[str]:
 def correct(store: Store, run: Run, lines: Sequence[str]) -> int:
     """Store what a run should have looked up, and return how many plans are corrected now.
 
-    Raises `NotAPlan` if the lines are no plan, or name a collection that the run did not search.
+    Raises `NotAPlan` if the lines are no plan, or name a collection that the run did not search, or one
+    within a line.
     """
     lines = [" ".join(line.split()) for line in lines if line.strip()]
     unknown = [
@@ -58,6 +59,17 @@ def correct(store: Store, run: Run, lines: Sequence[str]) -> int:
         raise NotAPlan(
             f"The run did not search a collection “{unknown[0]}”.",
             f"It searched: {', '.join(run.collections)}.",
+        )
+    within = [
+        prefix[0].strip()
+        for line in lines
+        for prefix in COLLECTION.finditer(line, 1)
+        if prefix[1] in run.collections
+    ]
+    if within:
+        raise NotAPlan(
+            f"{within[0]} stands within a look-up.",
+            "Begin a line with it; each look-up has its own.",
         )
     plan = parse(
         "\n".join(["=", *lines]), PlanRequest(run.question, collections=[(n, "") for n in run.collections])

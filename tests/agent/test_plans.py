@@ -38,7 +38,13 @@ def test_a_corrected_plan_takes_the_place_of_the_first_and_can_be_withdrawn(stor
 
 @pytest.mark.parametrize(
     "lines",
-    [[], ["What did #1 bill?"], [f"What is {n}?" for n in range(6)], ["[letters] Who signed the lease?"]],
+    [
+        [],
+        ["What did #1 bill?"],
+        [f"What is {n}?" for n in range(6)],
+        ["[letters] Who signed the lease?"],
+        ["[contracts] Who signed the lease?[invoices] What did she bill?"],
+    ],
 )
 def test_what_is_no_plan_is_refused_and_not_kept(store: Store, lines: list[str]) -> None:
     run = Runs(store).find(_ran(store))

@@ -102,7 +102,7 @@ class ModelsScreen(DeepScreen):
     HELP = """\
 ### Models
 
-✓ is on this machine, – can be fetched. The **language model** plans and answers, the **embedder** makes
+✓ is on this machine, – can be fetched. The **language model** writes the answers, the **embedder** makes
 vectors of text and must be the one that made the library's, the **reranker** puts the best passages first.
 
 A fetched file is kept only if its sha256 is its publisher's; a fetch that was stopped is resumed.

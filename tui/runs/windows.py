@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Input, Static, TextArea
 
 from agent import plans
+from agent.steps.plan_text import COLLECTION
 from traces.paths import existing_path, expanded_path
 from traces.runs import Runs, Session, Sessions
 from traces.store import Store
@@ -315,6 +316,8 @@ the result of the first, and a collection in brackets before a question is searc
 
     def _show_plan(self, lines: list[str]) -> None:
         self.query_one(TextArea).text = "\n".join(lines)
+        if prefix := next(filter(None, map(COLLECTION.match, lines)), None):
+            self.tell(f"Before a question, {prefix[0].strip()} has that collection searched first.")
 
     def action_save(self) -> None:
         store, run_id = self._store, self._run_id

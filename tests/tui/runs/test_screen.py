@@ -319,3 +319,6 @@ async def test_l_says_what_should_have_been_looked_up(three: list[str], app: Dee
         await pilot.press("ctrl+s")
         await comes(pilot, RunsScreen)
         assert wanted(open_store(), three[0]) == ["[facts] Who supplies the bearings?", "Where is #1?"]
+        await pilot.press("l")
+        window = await comes(pilot, PlanScreen)
+        await until(pilot, lambda: "[facts] has that collection searched first" in text_of(window, ".note"))
