@@ -32,8 +32,8 @@ LABEL_WIDTH = 10
 _DOUBT = re.compile(r"\(?\b(?:not supported|only partly supported)\b[^)\n:]*\)?")
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
-    "opening": ("bold", "bold", "dim"),
-    "part": ("bold", "bold", ""),
+    "opening": ("bold", "", "dim"),
+    "part": ("bold", "", ""),
     "line": ("dim", "", "dim"),
     "warning": ("yellow", "yellow", "yellow"),
     "answer": ("bold", "", ""),

@@ -85,6 +85,13 @@ def test_without_colour_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None
     assert ESCAPES.sub("", plain) == ESCAPES.sub("", coloured)
 
 
+def test_no_question_is_louder_than_the_answer() -> None:
+    text = _shown(whole_run(), replay=True, width=200)
+    bold = re.findall(r"\x1b\[1m([^\x1b]*)", text)
+    assert any("question" in words for words in bold)
+    assert not any(LONG in words for words in bold)
+
+
 def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     evil = evidence(
         1, title="\x1b[2Jgone\x07", excerpt="\x1b]0;owned\x07 [red]x[/red] \x9b31m", section="a\rb"
