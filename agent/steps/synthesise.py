@@ -277,12 +277,12 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
 
     question, evidence = state["question"], state["evidence"]
     questions = questions_of(question, notes)
-    unread, refused_twice = nothing_found(notes), False
+    unread = nothing_found(notes)
     if deps.length == "report" and not unread:
         return _report(state, notes, deps, show)
     passages = most_likely(current(state), deps.session)
     if unread or deps.cognition.instant:
-        draft, refused_twice = _from_likely(state, questions, passages, deps, show)
+        draft = _from_likely(state, questions, passages, deps, show)
     else:
         missing = [note["question"] for note in still_missing(notes)]
         instruction = prompts.synthesise(question, notes, missing, deps.length)
@@ -295,7 +295,7 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     in_parts = state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW
     if abstains(claims[0]["text"]):
         parts = " ".join(_left_out(state, notes, "", passages, deps)) if in_parts else ""
-        return parts or (not refused_twice and _proposal(state)) or draft
+        return parts or ("" if deps.session.taught else _proposal(state)) or draft
     # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
     # the passages refute them.
     if (
@@ -320,10 +320,11 @@ def _from_likely(
     passages: Sequence[Evidence],
     deps: Deps,
     show: Callable[[str], None],
-) -> tuple[str, bool]:
-    """The draft from the most likely passages, with citations, and whether it was refused twice.
+) -> str:
+    """The draft from the most likely passages, with citations, or a refusal.
 
-    A model that was taught to refuse is asked again without its adapter where a passage is likely.
+    A model that was taught to refuse was taught in English. In other languages it is asked again without
+    its adapter where a passage is likely.
     """
     question, evidence = state["question"], state["evidence"]
     is_likely = max(item["score"] for item in passages) >= LIKELY
@@ -331,18 +332,17 @@ def _from_likely(
     hints = _step_findings(state)
     draft = _from_passages(question, passages, hints, length, deps, show if is_likely else _hide)
     if not abstains(draft):
-        return cite(deps.reader, question, draft, passages), False
-    if not (is_likely and deps.session.taught):
-        return draft, False
+        return cite(deps.reader, question, draft, passages)
+    if readable(question) or not (is_likely and deps.session.taught):
+        return draft
     text = _from_passages(question, passages, hints, length, deps, _hide, taught=False)
     cited = cite(deps.reader, question, text, passages)
     if not is_answer(deps.reader, questions, citations.claims(cited, evidence), evidence):
-        return draft, False
+        return draft
     # That may refuse in words of its own. The question stands before it, since a date alone says nothing.
-    refused_twice = state["route"] == "single" and says_nothing_of(
-        deps.session, f"{question} {text}", question
-    )
-    return draft if refused_twice else cited, refused_twice
+    if state["route"] == "single" and says_nothing_of(deps.session, f"{question} {text}", question):
+        return draft
+    return cited
 
 
 def _is_refuted(claims: Sequence[Claim]) -> bool:
@@ -444,8 +444,7 @@ def _left_out(
     """Answers to the look-ups that the draft leaves out, where the reader takes them for answers.
 
     Asked for several things at once, a small model answers the first. The draft's passages are asked
-    first, since the model has just read them; then those of the look-up's own step. Where the model says
-    nothing, what the step found is the answer, if it is a likely one.
+    first, since the model has just read them; then those of the look-up's own step.
     """
     for note in left_out(deps.reader, notes, state["plan"], draft):
         question = note["question"]
@@ -456,7 +455,6 @@ def _left_out(
                 text = _read(question, own, "brief", deps, _hide)
         except BudgetExhausted:
             return
-        text = text or from_findings(_likely([note], state["evidence"], deps.reader), state["evidence"])
         claims = citations.claims(text, state["evidence"])
         if _adds(deps.reader, claims, draft) and (
             not readable(question) or is_answer(deps.reader, [question], claims, state["evidence"])

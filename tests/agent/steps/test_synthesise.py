@@ -260,36 +260,33 @@ _MARKED = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned
 _MARKED_WORDS = "Brevnes – It burned in Brevnes [2]."
 
 
-def test_a_refusal_counts_where_the_reader_proposes_nothing_either(make: Make) -> None:
-    refused = {"route": "single", "notes": [_LOST], "evidence": _DOUBTFUL}
+def test_a_model_that_was_taught_to_refuse_is_believed(make: Make) -> None:
+    refused = {"route": "single", "notes": [_LOST], "candidates": _MARKED}
     deps = make([NOT_FOUND], taught=True)
     assert abstains(_draft(deps, **refused)["draft"])
     assert isinstance(deps.session.chat, ScriptedChat)
     system, asked = deps.session.chat.calls[0].messages
     assert system.content == prompts.TAUGHT, "asked as it was taught"
     assert asked.content.endswith(f"\n\n{prompts.question(state()['question'])}")
-    assert _draft(make([NOT_FOUND], taught=True), candidates=_MARKED, **refused)["draft"] == _MARKED_WORDS
+    assert _draft(make([NOT_FOUND]), **refused)["draft"] == _MARKED_WORDS, "another model is not"
 
 
 @pytest.mark.parametrize(
     ("reply", "judged", "draft"),
-    [("Tolvang does.", "Tolvang.", "Tolvang does [1]."), ("No idea.", "", NOT_FOUND)],
+    [
+        ("Tolvang does.", "Tolvang.", "Tolvang does [1]."),
+        ("No idea.", "", NOT_FOUND),  # which the reader takes for no answer
+        ("Tolvang does.", NOT_FOUND, NOT_FOUND),  # which the model takes for none
+    ],
 )
-def test_before_a_likely_passage_a_refusal_gives_way_to_what_the_reader_takes_for_the_answer(
+def test_in_another_language_a_refusal_gives_way_to_a_likely_answer_without_the_adapter(
     make: Make, events: Events, reply: str, judged: str, draft: str
 ) -> None:
     replies = [("QUESTION:", NOT_FOUND), ("make the most likely", reply)]
     replies += [(reply, judged)] if judged else []
-    written = _draft(make(replies, taught=True), route="single", notes=[_LOST])["draft"]
-    assert written == draft
+    asked = {"question": "Wer liefert die keramischen Lager?", "route": "single", "notes": [_LOST]}
+    assert _draft(make(replies, taught=True, reader=WordReader(reads=0.9)), **asked)["draft"] == draft
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
-
-
-def test_a_refusal_in_other_words_is_one_whatever_the_reader_proposes(make: Make) -> None:
-    told = "Tolvang does."  # which the reader takes for the answer, and the model for none
-    replies = [("QUESTION:", NOT_FOUND), ("make the most likely", told), (told, NOT_FOUND)]
-    deps = make(replies, taught=True)
-    assert _draft(deps, route="single", notes=[_LOST], candidates=_MARKED)["draft"] == NOT_FOUND
 
 
 def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages(make: Make) -> None:
@@ -351,20 +348,6 @@ def test_where_the_whole_question_is_refused_its_look_ups_are_answered(make: Mak
         route="deep",
     )["draft"]
     assert draft == "Tolvang does [1]."
-
-
-def test_a_likely_finding_is_added_where_the_model_says_nothing_of_it(make: Make) -> None:
-    plan = [step(note["question"]) for note in _NOTES]
-    held = [Evidence({**item, "step": 1}) for item in _DOUBTFUL]
-
-    def draft(reader: WordReader, *replies: str) -> str:
-        deps = make(replies, taught=True, reader=reader)
-        return str(_draft(deps, evidence=held, plan=plan, route="deep")["draft"])
-
-    likely = WordReader({"Question 2?": ("Brevnes", 0.9)}, judges=Support(0.9, 0.05, 0.05))
-    assert draft(likely, "Tolvang does.", NOT_FOUND) == "Tolvang does [1]. It burned in Brevnes [2]."
-    said = draft(_JUDGING, "Tolvang does.", "Tolvang does.", NOT_FOUND)
-    assert said == "Tolvang does [1].", "supported, but no likely answer"
 
 
 def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) -> None:
