@@ -6,7 +6,9 @@ them. Their messages are therefore handled by method name.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
@@ -50,9 +52,19 @@ if TYPE_CHECKING:
 _RECENT = 5  # questions that are shown
 _NO_ANSWER = "This question has no answer."
 _EXAMPLES = 3  # questions that are suggested
+_AT_ONCE = 1.0  # seconds: a letter that follows one that rates is the second of a question
 _WHILE_IT_RUNS = frozenset({"pause", "finish", "skip", "add", "decide"})
 _READ_ONLY = frozenset({"Conversation", "Answer", "Sources", "WaysOn", "PlanTree", "EvidenceList"})
 """Widgets that take no letters; by name, since most are imported with the first run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """A key that rated an answer, the run, and its rating before; the next key may take it back."""
+
+    key: events.Key
+    fold: RunFold | None
+    before: str
 
 
 class AskScreen(Steers, DeepScreen):
@@ -87,6 +99,8 @@ Every `[n]` of the answer opens its passage.
         self._away = True  # whether another screen is shown
         self._beginning: Beginning | None = None
         self._early_question = ""  # asked before the names of the collections were known
+        self._rated: _Rated | None = None  # by the last key
+        self._storing_rating = threading.Lock()
 
     def body(self) -> ComposeResult:
         conversation = Conversation()
@@ -555,17 +569,29 @@ Every `[n]` of the answer opens its passage.
         return None
 
     def action_rate(self, rating: Rating) -> None:
-        from tui.runs.actions import rate
-
         if (fold := self._ended_fold()) is None:
             return
         if fold.answer:
-            new_rating = None if fold.rating == rating else rating
-            fold.rating = new_rating or ""
-            work = partial(rate, self.deepthink.engine.store, fold.run_id, new_rating)
-            in_background(self, work, partial(self._confirm_rating, fold), group="rate")
+            self._rate(fold, "" if fold.rating == rating else rating)
         else:
             self.notify(_NO_ANSWER)
+
+    def _rate(self, fold: RunFold, rating: str) -> None:
+        from tui.runs.actions import rate
+
+        fold.rating = rating
+
+        def work() -> Rating | None:
+            with self._storing_rating:  # whichever is last stores what was chosen last
+                return rate(
+                    self.deepthink.engine.store, fold.run_id, cast("Rating | None", fold.rating or None)
+                )
+
+        in_background(self, work, partial(self._confirm_rating, fold), group="rate")
+
+    def _take_rating_back(self, fold: RunFold | None, rating: str) -> None:
+        if fold is not None and fold.rating != rating:
+            self._rate(fold, rating)
 
     def _confirm_rating(self, fold: RunFold, rating: Rating | None) -> None:
         for turn in self.query_one(Conversation).turns:
@@ -682,12 +708,25 @@ Every `[n]` of the answer opens its passage.
     # --- the frame ------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
+        """Put letters that are no command into the prompt, with one that rated just before them."""
+        rated, self._rated = self._rated, None
         is_read_only = self.focused is None or type(self.focused).__name__ in _READ_ONLY
-        is_bound = event.key in self.active_bindings
-        if is_read_only and not is_bound and event.is_printable and event.character is not None:
-            event.stop()
-            self.focus_input()
-            self.query_one(Prompt).insert(event.character)
+        if not (is_read_only and event.is_printable and event.character is not None):
+            return
+        text = event.character
+        bound = self.active_bindings.get(event.key)
+        if rated is not None and rated.key.key != event.key and event.time - rated.key.time < _AT_ONCE:
+            text = f"{rated.key.character}{text}"
+            # By way of the app, since it has yet to rate if the keys came in one burst.
+            self.app.call_later(self._take_rating_back, rated.fold, rated.before)
+        elif bound is not None:
+            if bound.binding.action.startswith("screen.rate("):
+                fold = self._turn.fold if self._turn else None
+                self._rated = _Rated(event, fold, fold.rating if fold else "")
+            return
+        event.stop()
+        self.focus_input()
+        self.query_one(Prompt).insert(text)
 
     def action_scroll(self, direction: str) -> None:
         conversation = self.query_one(Conversation)

@@ -163,6 +163,7 @@ Each `[n]` is a citation. **→** and **←** go from one to the next, **Enter**
 behind it in its document, with the supporting sentence marked. A mouse click on it does the same.
 **o** opens the original, the file or the page itself.
 **g**, **p** and **w** rate the answer as good, partly good or wrong; press again to remove the rating.
+What you type on at once is a question, and rates nothing.
 **l** corrects what was looked up.
 **c** copies it with its sources, **x** exports the run.
 """

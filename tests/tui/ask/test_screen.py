@@ -183,13 +183,13 @@ async def test_the_keys_of_an_answer_are_those_of_its_sources(
         await pilot.press("ctrl+y", "tab")
         await until(pilot, lambda: isinstance(app.focused, Sources))
         await until(pilot, lambda: {"Open", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
-        await pilot.press("g")
-        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
         await pilot.press("c", "o")
         assert "\n[1] " in app.clipboard
         await until(pilot, lambda: originals)
         assert Path(unquote(originals[0].removeprefix("file://"))).parent == library.resolve()
-        await pilot.press("x")
+        await pilot.press("g")
+        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+        await pilot.press("down", "x")
         await comes(pilot, ExportScreen)
         assert screen.query_one(Prompt).text == ""
 
@@ -267,7 +267,7 @@ async def test_the_keys_of_an_answer_work_on_what_is_offered_after_it(
         assert "Next" not in shown_keys(app)
         await pilot.press("w")
         await until(pilot, lambda: "· rated wrong" in text_of(screen, ".state"))
-        await pilot.press("c")
+        await pilot.press("home", "c")
         assert app.clipboard == screen.query_one(Exchange).answer
         await pilot.press("o")
         await until(pilot, lambda: originals)
@@ -278,6 +278,49 @@ async def test_the_keys_of_an_answer_work_on_what_is_offered_after_it(
         await pilot.press("escape", "h")
         prompt = screen.query_one(Prompt)
         await until(pilot, lambda: prompt.text == "h")
+
+
+@pytest.mark.parametrize("typed", ["who is", "work", "past"])  # o, l and p are keys of the answer too
+@pytest.mark.parametrize("in_one_burst", [True, False])
+async def test_a_question_that_begins_with_a_letter_that_rates_does_not_rate(
+    app: DeepthinkApp, typed: str, in_one_burst: bool
+) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange, prompt = screen.query_one(Exchange), screen.query_one(Prompt)
+        await pilot.press("ctrl+y", "g")
+        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+        await pilot.press("escape", "ctrl+y")
+        assert isinstance(app.focused, Answer)
+        for key in [Key("space" if key == " " else key, key) for key in typed]:  # all are pressed at once
+            app.post_message(key)
+            if not in_one_burst:
+                await pilot.pause()
+        await until(pilot, lambda: prompt.text == typed)
+        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+        assert screen.fold is not None
+        rated = Ratings(app.engine.store).of(screen.fold.run_id)
+        assert rated is not None
+        assert rated.rating == "good"
+
+
+async def test_a_rating_stands_where_the_next_key_comes_later(app: DeepthinkApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        exchange = screen.query_one(Exchange)
+        await pilot.press("ctrl+y")
+        first, later, again = Key("w", "w"), Key("c", "c"), Key("g", "g")
+        later.time += 2
+        again.time += 4
+        for key in (first, later, again):
+            app.post_message(key)
+        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+        assert app.clipboard
+        twice = Key("g", "g")
+        twice.time = again.time
+        app.post_message(twice)
+        await until(pilot, lambda: "· rated" not in text_of(exchange, ".state"))
+        assert screen.query_one(Prompt).text == ""
 
 
 async def test_a_turn_without_an_answer_has_none_to_copy(app: DeepthinkApp, chat: Answering) -> None:
@@ -300,7 +343,7 @@ async def test_a_turn_without_an_answer_has_none_to_copy(app: DeepthinkApp, chat
         await pilot.press("g")
         assert toasts(app) == ["This question has no answer."]
         screen.query(Answer).first().focus()
-        await pilot.press("c")
+        await pilot.press("right", "c")
         assert app.clipboard.startswith(screen.query(Exchange).first().answer)
 
 
