@@ -617,7 +617,10 @@ Every `[n]` of the answer opens its passage.
             self.app.call_later(self._search_library, event.question)
         elif event.way == "everywhere" and self.live is None:
             self.ask(f"#{ALL_COLLECTIONS} {event.question}")
-        else:
+        elif event.way != "anew":
+            self.put_question(event.question)
+        elif not self._blocked_by_run():
+            self.go_to_session("")
             self.put_question(event.question)
 
     def _search_library(self, question: str) -> None:

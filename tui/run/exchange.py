@@ -36,6 +36,7 @@ from tui.run.words import (
     place,
     places,
     preview,
+    read_as,
     reason,
     support_count,
     withheld,
@@ -43,7 +44,7 @@ from tui.run.words import (
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH, _SCOPE_LENGTH = 160, 60
-Way = Literal["edit", "everywhere", "search"]
+Way = Literal["edit", "anew", "everywhere", "search"]
 
 
 class UnderAnswer(Offers):
@@ -78,9 +79,9 @@ same here.
 
     @dataclass
     class Chosen(Message):
-        """Ask a question: edited in the prompt, in all collections, or as a search of the library.
+        """Ask a question: edited in the prompt, also of a new conversation, everywhere, or as a search.
 
-        The ``question`` of a search begins with the collections that it is limited to.
+        The ``question`` of the last and of a new conversation begins with the collections it is limited to.
         """
 
         way: Way
@@ -107,6 +108,7 @@ same here.
         """Show what to do after a run that searched ``only`` these collections; all if there are none."""
         rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
         question, self._passages = fold.question, []
+        is_reworded = fold.routed is not None and bool(read_as(fold.routed))
         if fold.status in {"not_found", "stopped", "rejected"}:
             for hit in fold.nearest():
                 self._passages.append(hit["passage_id"])
@@ -116,13 +118,14 @@ same here.
                 rows.append((partial(self.post_message, self.Revealed()), "→ ", "Show what was withheld"))
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",
+                "anew": "Ask it as typed, in a new conversation",
                 "everywhere": "Search all collections",
                 "search": "Search the library with this question",
             }
             for way, text in ways.items():
-                if way == "everywhere" and not only:
+                if (way == "everywhere" and not only) or (way == "anew" and not is_reworded):
                     continue
-                scope = "".join(f"#{name} " for name in only) if way == "search" else ""
+                scope = "".join(f"#{name} " for name in only) if way in {"anew", "search"} else ""
                 rows.append((partial(self._choose, way, scope + question), "→ ", text))
         elif fold.status == "answered" and fold.answered is not None:
             for missing in fold.answered.missing:
@@ -459,11 +462,7 @@ class Exchange(Vertical):
 
     def compose(self) -> ComposeResult:
         """All widgets exist from the start; the empty ones are hidden."""
-        question = clean(self.question).strip()
-        shortened = (
-            f"{question[:_QUESTION_LENGTH].rstrip()} …" if len(question) > _QUESTION_LENGTH else question
-        )
-        yield Static(Content(shortened), classes="question")
+        yield Static(self._asked(), classes="question")
         yield Static(classes="look hidden", markup=False)
         yield Answer()
         yield Static(classes="checks hidden", markup=False)
@@ -474,11 +473,22 @@ class Exchange(Vertical):
         yield Static(classes="state", markup=False)
         yield WaysOn()
 
+    def _asked(self) -> Content:
+        """The question as it was typed and, where it was read in other words, in those."""
+        question = clean(self.question).strip()
+        shortened = (
+            f"{question[:_QUESTION_LENGTH].rstrip()} …" if len(question) > _QUESTION_LENGTH else question
+        )
+        routed = self.fold.routed if self.fold else None
+        return Content("\n").join(map(Content, [shortened, *(read_as(routed) if routed else [])]))
+
     def on_mount(self) -> None:
         self.call_later(self.post_message, self.Ready(self))
 
     def show(self, fold: RunFold, changed: frozenset[Part] = EVERYTHING) -> None:
         self.fold = fold
+        if "question" in changed:
+            self.query_one(".question", Static).update(self._asked())
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
             self._fill(".failed", [f"✗ {fold.failure}"] if fold.failure else [])

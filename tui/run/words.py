@@ -322,6 +322,12 @@ class Block:
     tone: Tone = "line"
 
 
+def read_as(event: ev.Routed) -> list[str]:
+    """A line with the question as it was read; none where that is as the user typed it."""
+    question = one_line(event.question)
+    return [f"read as: {question}"] if question != one_line(event.asked) else []
+
+
 def as_text(event: ev.Event) -> str:
     block = block_of(event)
     return one_line(f"{block.label}: {block.text}" if block.text else block.label)
@@ -337,9 +343,7 @@ def block_of(event: ev.Event) -> Block:  # noqa: PLR0911, PLR0912 - one arm per 
         case ev.Routed():
             kind = _ROUTES.get(event.route, event.route)
             why = f": {one_line(event.reason)}" if event.reason else ""
-            read_as = one_line(event.question)
-            details = (f"read as: {read_as}",) if read_as != one_line(event.asked) else ()
-            return Block("route", f"{kind}{why}", details)
+            return Block("route", f"{kind}{why}", tuple(read_as(event)))
         case ev.Replied() if event.about == "approve":
             return Block("check", f"not fully supported by its sources; {_reply(event)}")
         case ev.Replied():

@@ -12,14 +12,18 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent import checkpoints
+from agent import events as ev
 from agent.documents import ingest as ing
+from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, GenerationCancelled, ModelError
 from tests.tui import parts, stored
 from tests.tui.ask.test_screen import accept, asked, asking, begun, over, ready
 from tests.tui.conftest import QUESTION, Answering, Gate
+from tests.tui.library.shelf import put
 from tests.tui.seen import text_of, toasts
 from tests.tui.stored import cut_off, store_run
 from tests.tui.waiting import PATIENCE, comes, until
+from traces.library import Library
 from traces.paths import store_file
 from traces.runs import Run, Runs, Sessions
 from traces.store import Store
@@ -40,7 +44,7 @@ from tui.assemble import open_store
 from tui.library.actions import Intake
 from tui.library.ingest_panel import IngestPanel
 from tui.library.screen import LibraryScreen
-from tui.run.exchange import Exchange
+from tui.run.exchange import Exchange, WaysOn
 from tui.run.fold import RunFold
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
@@ -170,6 +174,40 @@ async def test_a_new_session_begins_without_the_thinking_and_meters_of_the_last(
         assert screen.query_one(Prompt).has_focus
         await asked(pilot)
         await until(pilot, lambda: screen.query(RunPanel) and str(meters.render()).endswith(" s"))
+
+
+async def test_a_follow_up_says_how_it_was_read_and_can_be_asked_as_typed(
+    app: DeepthinkApp, library: Path
+) -> None:
+    put(
+        Library(app.engine.store),
+        "other",
+        "more.md",
+        [("", "A weekend with the tailcoat costs 25 pounds.")],
+    )
+    session = Sessions(app.engine.store).begin()
+    read_as = "How much is the excess for water damage in a week?"
+    typed = "tailcoat for a week how much"
+    routed = ev.Routed("single", "", "planner", typed, read_as)
+    events = [(0.1, routed), (0.2, ev.Answered(NOT_FOUND, [], []))]
+    store_run(session=session, question="excess water damage")
+    store_run(events, session=session, question=typed, status="not_found", answer=NOT_FOUND)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot)
+        screen.go_to_session(session)
+        await until(
+            pilot, lambda: len(screen.query(WaysOn)) == 2 and screen.query(WaysOn).last().option_count
+        )
+        first, second = screen.query(Exchange)
+        assert text_of(first, ".question") == "excess water damage"
+        assert text_of(second, ".question").splitlines() == [typed, f"read as: {read_as}"]
+        rows = [str(option.prompt).strip("→ ") for option in screen.query(WaysOn).last().options]
+        screen.set_focus(ways := screen.query(WaysOn).last())
+        ways.highlighted = rows.index("Ask it as typed, in a new conversation")
+        await pilot.press("enter")
+        await until(pilot, lambda: not screen.query(Exchange))
+        prompt = screen.query_one(Prompt)
+        assert (prompt.text, prompt.has_focus, screen.session) == (f"#facts #web {typed}", True, "")
 
 
 async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:

@@ -105,7 +105,7 @@ def test_the_list(picture: Picture) -> None:
     indirect=["look"],
 )
 def test_the_replay(keys: Sequence[str], picture: Picture) -> None:
-    run_id = stored.store_run(stored.everything())
+    run_id = stored.store_run(stored.everything(), question=stored.ASKED)
 
     async def played(pilot: Pilot[Any]) -> None:
         await over(lambda: ReplayScreen(run_id), lambda screen: screen.player.position, *keys)(pilot)
