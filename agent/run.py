@@ -21,6 +21,7 @@ from agent.checkpoints import Recorder, Stream
 from agent.decisions.decider import Decider
 from agent.decisions.sources import LEARNED, LearnedOrRules, Policy, source
 from agent.deps import Approve, Deps, Length
+from agent.documents.sample_library import is_sample
 from agent.graph import build_graph, recursion_limit
 from agent.profiles import decides, profile
 from agent.retrieval.recall import Recall
@@ -107,7 +108,7 @@ class NothingFits(DeepthinkError, title="No such documents", kind="usage"):
 def searchable(
     library: Library, names: tuple[str, ...], *, web: bool, filters: Filters = NO_FILTERS
 ) -> tuple[Collection, ...]:
-    """The collections that a run searches: the named ones, or all.
+    """The collections that a run searches: the named ones, or all; samples only if there are no others.
 
     Raises `UnknownCollection` if the library does not have a named collection, `EmptyLibrary` if they are
     empty, and `NothingFits` if no document in them matches ``filters``.
@@ -117,6 +118,9 @@ def searchable(
         for c in library.require_collections(names)
         if c.chunks and (names or web or c.name != WEB_COLLECTION)
     )
+    own = tuple(c for c in collections if not is_sample(c))
+    if not names and any(c.name != WEB_COLLECTION for c in own):
+        collections = own
     if not collections:
         where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
         raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")

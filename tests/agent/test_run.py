@@ -11,10 +11,11 @@ import pytest
 
 import agent.events as ev
 from agent.budget import Budget
-from agent.run import Request, resumable, run
+from agent.documents.sample_library import COLLECTIONS, documents
+from agent.run import Request, resumable, run, searchable
 from models.protocols import ChatOptions, Message, Reply
 from tests.agent.conftest import DEEP, Ask, UnsureReader
-from tests.agent.made import FIRST, TWO_STEPS, WHOLE, WRITTEN, end, only
+from tests.agent.made import FIRST, TWO_STEPS, WHOLE, WRITTEN, end, only, put
 from tests.scripted import HashEmbedder, ScriptedChat, WordReader
 from traces.library import Library
 from traces.runs import Runs
@@ -179,3 +180,21 @@ def test_leaving_early_stops_the_run(library: Library, store: Store, embedder: H
         assert asked.wait(60)
         stream.close()
     assert Runs(store).find("last").status == "cancelled"
+
+
+def test_the_sample_library_is_searched_only_where_it_is_named_or_alone(store: Store) -> None:
+    library = Library(store)
+
+    def searched(*names: str) -> set[str]:
+        return {collection.name for collection in searchable(library, names, web=False)}
+
+    for name, description in COLLECTIONS.items():
+        library.describe_collection(name, description)
+        for path in documents(name):
+            put(library, path.name, ["Orlavane makes heat pumps."], name)
+    assert searched() == set(COLLECTIONS)
+    put(library, "minutes", ["The rent is 1,225 pounds."], "theatre")
+    assert searched() == {"theatre"}
+    assert searched("reports", "theatre") == {"reports", "theatre"}
+    put(library, "lease", ["The lease ends in May."], "reports")
+    assert searched() == {"reports", "theatre"}, "it holds a document of the user's own"

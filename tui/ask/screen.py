@@ -755,26 +755,32 @@ def _introduction(beginning: Beginning, missing: Sequence[str], room: int) -> Co
         labels = {"model": "language model", "embedder": "embedder"}
         names = " and no ".join(labels[part] for part in missing)
         parts.append(Content(f"There is no {names} yet. F7 Models fetches one.\n\n").stylize("$warning"))
+    from agent.documents.sample_library import is_sample
+
     filled = [one for one in beginning.collections if one.documents]
     if not filled:
         hint = "The library is empty. F3 Library adds documents; @path in a question reads a file first."
         return Content("").join([*parts, Content(hint)])
     parts.append(Content("Ask a question about your documents.\n\n").stylize("bold"))
-    lines = [f"  {one.name}  {counted(one.documents, 'document')}" for one in filled]
+    own = [one for one in filled if not is_sample(one)]
+    note = "  (a sample, searched where it is named)" if own else ""
+    lines = [
+        f"  {one.name}  {counted(one.documents, 'document')}{note * (one not in own)}" for one in filled
+    ]
     recent = [f"  {one_line(question, room)}" for question in beginning.history[: -_RECENT - 1 : -1]]
     if recent:
         lines += ["", "Asked recently (↑ brings them back, F10 opens the conversation):", *recent]
-    elif examples := _examples(filled):
+    elif examples := _examples(own):
         lines += ["", "For example:", *(f"  {one_line(question, room)}" for question in examples)]
     return Content("").join([*parts, Content("\n".join(lines))])
 
 
-def _examples(collections: Sequence[Collection]) -> list[str]:
-    """Questions to begin with: the demo's, or what some documents are about."""
-    from agent.documents.sample_library import COLLECTIONS, demo_question
+def _examples(own: Sequence[Collection]) -> list[str]:
+    """Questions to begin with: what some documents are about, or the demo's where all are samples."""
+    from agent.documents.sample_library import demo_question
 
-    if set(COLLECTIONS) & {collection.name for collection in collections}:
+    if not own:
         return [demo_question().question]
-    rows = zip_longest(*(collection.titles for collection in collections))
+    rows = zip_longest(*(collection.titles for collection in own))
     titles = [title for row in rows for title in row if title and any(map(str.isalpha, title))]
     return [f"What is “{title}” about?" for title in titles[:_EXAMPLES]]

@@ -167,7 +167,8 @@ stays.
             case 2:
                 self._read("sampling", IngestJob.of_samples(deepthink(self).engine))
             case _:
-                self.dismiss(inventory.question if inventory.samples else "")
+                alone = inventory.samples and inventory.documents == inventory.sample_documents
+                self.dismiss(inventory.question if alone else "")
 
     def action_small(self) -> None:
         if self._inventory is not None:

@@ -13,6 +13,8 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from traces.records import Collection
+
 Kind = Literal[
     "single_fact", "table", "bridge", "comparison", "synthesis", "superseded", "chinese", "unanswerable"
 ]
@@ -67,6 +69,12 @@ def root() -> Path:
 def documents(collection: str) -> list[Path]:
     """The documents of a collection, sorted by name."""
     return sorted(path for path in (root() / collection).iterdir() if not path.name.startswith("."))
+
+
+def is_sample(collection: Collection) -> bool:
+    """Whether a collection is one of the sample library, and nothing was added to it."""
+    described = COLLECTIONS.get(collection.name)
+    return described == collection.description and collection.documents == len(documents(collection.name))
 
 
 def questions() -> list[SampleQuestion]:
