@@ -52,6 +52,7 @@ class RunStarted(Event):
     decider: str
     collections: list[str]
     session: str = ""
+    filters: list[str] = field(default_factory=list)  # as written: ``after:2024-03``
 
 
 @dataclass(frozen=True, slots=True)

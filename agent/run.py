@@ -24,6 +24,7 @@ from agent.deps import Approve, Deps, Length
 from agent.documents.sample_library import is_sample
 from agent.graph import build_graph, recursion_limit
 from agent.profiles import decides, profile
+from agent.retrieval.filters import as_written
 from agent.retrieval.recall import Recall
 from agent.session import MemoReader, Session
 from agent.state import RunState, Turn, added_and_open, new_state
@@ -194,7 +195,9 @@ def run(request: Request, **parts: Unpack[Parts]) -> Generator[ev.Event, None, N
             "decider": execution.decides,
             "session": session_id,
         }
-        started = ev.RunStarted(run_id=run_id, collections=collections, **facts)
+        started = ev.RunStarted(
+            run_id=run_id, collections=collections, filters=as_written(request.filters), **facts
+        )
         new_run = NewRun(collections=tuple(collections), request=asdict(request), **facts)
         execution.recorder.begin(started, new_run)
 

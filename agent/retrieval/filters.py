@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date
 from typing import Final
 
-from agent.documents.reading import FORMATS, MEDIA_TYPES
+from agent.documents.reading import BY_TYPE, FORMATS, MEDIA_TYPES
 from traces.errors import DeepthinkError, did_you_mean
 from traces.records import Filters
 
@@ -52,6 +52,18 @@ def filters_of(pairs: Iterable[tuple[str, str]]) -> Filters:
     )
 
 
+def as_written(filters: Filters) -> list[str]:
+    """The filters as the user writes them."""
+    pairs = [
+        *(("from", name) for name in filters.people),
+        ("after", filters.after),
+        ("before", filters.before),
+        *dict.fromkeys(("type", _word(kind, filters.kinds)) for kind in filters.kinds),
+        *(("folder", name) for name in filters.folders),
+    ]
+    return [f'{name}:"{value}"' if " " in value else f"{name}:{value}" for name, value in pairs if value]
+
+
 def _day(text: str) -> str:
     """The text, if it is a day, a month or a year in ISO format. Raises `BadFilter`."""
     try:
@@ -65,6 +77,15 @@ def _day(text: str) -> str:
 
 def _first_day(text: str) -> str:
     return f"{text}-01-01"[:10]
+
+
+def _word(kind: str, kinds: Collection[str]) -> str:
+    """What a media type or extension is called: its group if ``kinds`` has all of that, else its name."""
+    if kind not in BY_TYPE:
+        return kind.removeprefix(".")
+    own = BY_TYPE[kind]
+    has_all = all(other.media_type in kinds for other in FORMATS if other.group == own.group)
+    return own.group if has_all else own.name.casefold()
 
 
 def _kinds(word: str) -> tuple[str, ...]:

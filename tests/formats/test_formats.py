@@ -9,7 +9,7 @@ import pytest
 
 from agent.documents.indexing import embed_library
 from agent.documents.ingest import FileDone, FileFailed, IngestEvent, ScansFound, ingest
-from agent.retrieval.filters import BadFilter, filters_of, taken_from
+from agent.retrieval.filters import BadFilter, as_written, filters_of, taken_from
 from agent.retrieval.recall import Recall
 from models.ocr import RapidOcr
 from tests.formats import ENDINGS, FILES, SCANS, facts
@@ -154,3 +154,17 @@ def test_filters_are_told_from_the_question() -> None:
         "What does it say: that of 10:30 was from: nobody?",
         [("from", "Petra Novak"), ("type", "pdf")],
     )
+
+
+def test_filters_are_shown_as_they_are_written() -> None:
+    for shown in (
+        'from:"Petra Novak" after:2024-03 before:2025',
+        "type:mail",
+        "type:spreadsheet",
+        "type:xlsx folder:letters",
+        "type:pdf type:text",
+    ):
+        assert as_written(filters_of(taken_from(shown)[1])) == [
+            f'{name}:"{value}"' if " " in value else f"{name}:{value}"
+            for name, value in taken_from(shown)[1]
+        ]

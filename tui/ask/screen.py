@@ -155,7 +155,7 @@ Every `[n]` of the answer opens its passage.
         meters.model, meters.offline = settings.model, not settings.web
         meters.collections = self.collection_names
         if self.live is None:  # else it shows what is searched just now
-            meters.searched = beginning.scope
+            meters.searched, meters.filters = beginning.scope, ()
         self._beginning = beginning
         take_mended_settings(self)
         self._introduce()

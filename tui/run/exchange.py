@@ -33,6 +33,7 @@ from tui.run.words import (
     doing,
     doubts,
     ending,
+    only,
     place,
     places,
     preview,
@@ -474,13 +475,15 @@ class Exchange(Vertical):
         yield WaysOn()
 
     def _asked(self) -> Content:
-        """The question as it was typed and, where it was read in other words, in those."""
+        """The question as it was typed, how it was read if in other words, and its filters."""
         question = clean(self.question).strip()
         shortened = (
             f"{question[:_QUESTION_LENGTH].rstrip()} …" if len(question) > _QUESTION_LENGTH else question
         )
-        routed = self.fold.routed if self.fold else None
-        return Content("\n").join(map(Content, [shortened, *(read_as(routed) if routed else [])]))
+        lines, fold = [shortened], self.fold
+        lines += read_as(fold.routed) if fold and fold.routed else []
+        lines += [f"only {only(fold.started)}"] if fold and fold.started and fold.started.filters else []
+        return Content("\n").join(map(Content, lines))
 
     def on_mount(self) -> None:
         self.call_later(self.post_message, self.Ready(self))

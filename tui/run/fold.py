@@ -375,6 +375,7 @@ class RunFold:
             "profile": started.profile,
             "decider": started.decider,
             "collections": started.collections,
+            "filters": started.filters,
             "usage": {"model_calls": finished.model_calls if finished else len(calls), **usage},
             "seconds": finished.seconds if finished else None,
         }

@@ -215,6 +215,7 @@ class Meters(Widget):
     model: reactive[str] = reactive("")
     collections: reactive[Collection[str]] = reactive(())  # of the whole library
     searched: reactive[Sequence[str]] = reactive(())  # by the run, or by the next question; all if empty
+    filters: reactive[Sequence[str]] = reactive(())  # of the run, as written
     offline: reactive[bool] = reactive(True)
     teaching: reactive[bool] = reactive(False)
 
@@ -228,12 +229,12 @@ class Meters(Widget):
         self._fold = fold
         if fold.started is not None and fold.started is not self._started:
             self._started = fold.started
-            self.searched = fold.started.collections
+            self.searched, self.filters = fold.started.collections, fold.started.filters
         if changed & _PARTS:
             self.refresh()
 
     def clear_away(self) -> None:
-        self._fold = None
+        self._fold, self.filters = None, ()
         self.refresh()
 
     def render(self) -> Content:
@@ -243,6 +244,7 @@ class Meters(Widget):
         parts = [
             one_line(model, 40),
             self._scope(),
+            one_line(" ".join(self.filters), 40),
             "web off" if self.offline else "web on",
             "teaching" if self.teaching else "",
             duration(self._fold.elapsed) if self._fold else "",

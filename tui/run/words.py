@@ -180,6 +180,7 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
             ("models", f"{started.chat_model}, {started.embedder}, {started.reranker or 'no reranker'}"),
             ("collections", ", ".join(started.collections)),
         ]
+        rows += [("only", only(started))] if started.filters else []
     if (routed := fold.routed) is not None:
         rows.append(("route", block_of(routed).text))
     rows.append(("ended", ending(fold)))
@@ -190,6 +191,11 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
     if resumed := len(fold.every(ev.Resumed)):
         rows.append(("resumed", "once" if resumed == 1 else f"{resumed} times"))
     return rows + [("note", event.message) for event in fold.every(ev.Warned)]
+
+
+def only(started: ev.RunStarted) -> str:
+    """The filters of a question, as written; "" if it has none."""
+    return one_line(" ".join(started.filters))
 
 
 def stepping_in(fold: RunFold) -> list[str]:
@@ -581,6 +587,7 @@ class Transcript:
                 f"decisions by {event.decider}",
                 f"read by {event.reranker}" if event.reranker else "no reranker, the fused order stands",
                 f"in {', '.join(event.collections)}",
+                *([f"only {only(event)}"] if event.filters else []),
             ]
         self._shows_question = True
         return Block("question", one_line(event.question), (clean(" · ".join(details)),), "opening")

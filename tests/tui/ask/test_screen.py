@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -37,6 +38,7 @@ from tui.library.screen import LibraryScreen
 from tui.run.exchange import Answer, AskedBox, Exchange, Sources, WaysOn
 from tui.run.live import LiveRun, Meters, RunBar
 from tui.run.panel import EvidenceList, PlanTree
+from tui.run.words import Transcript, facts
 from tui.runs.windows import ExportScreen
 
 UNSUPPORTED = "Orlavane buys its ceramic bearings from Mars Mining, which employs 4,711 people."
@@ -695,6 +697,26 @@ async def test_where_a_question_searches_is_told_in_a_narrow_window_too(app: Dee
         meters.collections, meters.searched = {"facts", name}, [name]
         assert "only quarterly-reports" in str(meters.render())
         assert "#all: everywhere" in str(meters.render())
+
+
+async def test_the_filters_of_a_question_are_shown_with_it(app: DeepthinkApp, chat: Answering) -> None:
+    gate = chat.during = Gate()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot, f"after:2020-03 type:md {QUESTION}")
+        await until(pilot, gate.reached.is_set)
+        meters = screen.query_one(Meters)
+        await until(pilot, lambda: "after:2020-03 type:md" in str(meters.render()))
+        gate.open()
+        await accept(pilot, screen)
+        await over(pilot, screen)
+        shown = text_of(screen.query_one(Exchange), ".question")
+        assert shown.splitlines() == [QUESTION, "only after:2020-03 type:md"]
+        await until(pilot, lambda: "after:" not in str(meters.render()))  # the next question has none
+        assert screen.fold is not None
+        assert screen.fold.to_json()["filters"] == ["after:2020-03", "type:md"]
+        assert dict(facts(screen.fold, datetime(2025, 1, 1)))["only"] == "after:2020-03 type:md"
+        (opening,) = Transcript(screen.fold).take(screen.fold.events[0])
+        assert opening.items[0].endswith("only after:2020-03 type:md")
 
 
 async def test_a_library_of_empty_collections_is_empty(make_app: MakeApp) -> None:
