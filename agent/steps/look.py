@@ -22,21 +22,26 @@ from agent.text.terms import nearest
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
+_CLEARLY = LIKELY - POSSIBLE
+"""How much likelier the user's own words must find an answer than what the planner made of them."""
 
 
 def look(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads asked, question, turns. Writes looked, notebook, and at times question, route, plan.
 
-    A planner puts the conversation into questions that have nothing to do with it. Where such a question
-    finds nothing and the user's own words find a likely answer, they are the question.
+    A planner puts the conversation into questions that have nothing to do with it. Where the user's own
+    words find a likely answer, and clearly a likelier one, they are the question.
     """
     question, asked = state["question"], state["asked"]
     if not deps.cognition.instant:
         return _looked(question, [], deps)
     passages = _search(question, deps)
-    if state["turns"] and asked != question and readable(asked) and _best(passages) < POSSIBLE:
-        as_typed = _search(asked, deps)
-        if _best(as_typed) >= LIKELY:
+    needed = max(LIKELY, _best(passages) + _CLEARLY)
+    if state["turns"] and asked != question and readable(asked) and needed < 1:
+        as_typed = read(deps.reader, asked, recall(asked, deps))
+        if _best(as_typed) >= needed:
+            if not _show_answer(as_typed, deps):
+                _show_nearest(asked, as_typed, deps)
             deps.session.emit(Routed("single", "It is no follow-up.", "reader", asked, asked))
             changed = {"question": asked, "route": "single", "plan": [look_up(asked)]}
             return {**_looked(asked, as_typed, deps), **changed}

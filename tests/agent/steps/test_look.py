@@ -85,16 +85,16 @@ def test_others_get_none(make: Make, events: Events, changes: dict[str, Any]) ->
     assert not update["looked"]
 
 
-@pytest.mark.parametrize(
-    ("rewritten", "is_follow_up"), [("Onions harvested?", False), (f"{QUESTION[:-1]} in 2025?", True)]
-)
-def test_a_question_is_asked_as_typed_where_the_rewritten_one_finds_nothing(
-    make: Make, events: Events, rewritten: str, is_follow_up: bool
+@pytest.mark.parametrize(("found", "is_follow_up"), [(0.0, False), (0.5, False), (0.7, True)])
+def test_a_question_is_asked_as_typed_where_that_finds_a_clearly_likelier_answer(
+    make: Make, events: Events, found: float, is_follow_up: bool
 ) -> None:
+    rewritten = "Onions harvested?"
+    reader = WordReader({QUESTION: ("Tolvang Ceramics", 0.9), rewritten: ("Tolvang", found)})
     turns = [{"question": "When did Avelin open?", "answer": "In 1987."}]
     plan = [step("Onions?"), step("Harvested?")]
     before = state(asked=QUESTION, question=rewritten, route="deep", plan=plan, turns=turns)
-    update = {**before, **look(before, make(reader=SURE))}
+    update = {**before, **look(before, make(reader=reader))}
     assert (update["question"], update["route"]) == (
         (rewritten, "deep") if is_follow_up else (QUESTION, "single")
     )
