@@ -22,6 +22,8 @@ from models.protocols import Reader
 
 LEAD: Final = " – "
 """Stands between a short answer and the sentence that it is taken from."""
+EARLIER: Final = "Earlier "
+"""Begins what an earlier version of a document says."""
 _ANSWERS: Final = 0.3
 """Probability from which a passage supports a sentence as the answer to a question."""
 _ALONE: Final = 0.005

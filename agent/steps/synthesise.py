@@ -26,6 +26,7 @@ from agent.state import (
     without_marks,
 )
 from agent.steps.answering import (
+    EARLIER,
     LEAD,
     SUPPORTS,
     abstains,
@@ -151,9 +152,9 @@ def _statements(note: Note, evidence: Sequence[Evidence]) -> Iterator[str]:
     if earlier := note.get("earlier"):
         titles = (item["title"] for item in evidence if item["number"] == earlier["number"])
         version = earlier["date"] or next(titles, "")
-        whose = f" ({version})" if version else ""
+        whose = f"{EARLIER}({version})" if version else EARLIER.rstrip()
         quote = _around(earlier["answer"], earlier["sentence"]).rstrip(".")
-        yield f"{earlier['answer']}{whose}{LEAD}{quote} {citation_marks([earlier['number']])}."
+        yield f"{whose}: {earlier['answer']}{LEAD}{quote} {citation_marks([earlier['number']])}."
 
 
 def _cell(note: Note, sources: Sequence[Evidence]) -> str:

@@ -25,6 +25,7 @@ from agent.state import (
     without_marks,
 )
 from agent.steps.answering import (
+    EARLIER,
     LEAD,
     SUPPORTS,
     abstains,
@@ -271,10 +272,12 @@ def _read_for(text: str, items: Sequence[Evidence]) -> str:
 def is_copied(text: str, passage: str) -> bool:
     """Whether ``text`` is a whole sentence or row of the passage, maybe behind words of it, or its date.
 
+    That it is an earlier version's may stand before it.
+
     A part of a sentence may say the opposite of the whole; so only a quote that is marked as cut is looked
     for inside one.
     """
-    lead, _, quote = text.rpartition(LEAD)
+    lead, _, quote = text.removeprefix(EARLIER).rpartition(LEAD)
     words = _words(quote)
     heading, *lines = passage.splitlines() or [""]
     units = [_words(unit) for line in lines for unit in (line, *sentences(line))]

@@ -73,10 +73,10 @@ def test_the_earlier_version_of_a_finding_is_told_behind_it() -> None:
     found = [note("It costs 45 euros.", 2, earlier=earlier)]
     held = [evidence(1, "It costs 40 euros.", title="Prices of 2023")]
     assert from_findings(found, held) == (
-        "It costs 45 euros [2]. 40 euros (2023-01-01) – It costs 40 euros [1]."
+        "It costs 45 euros [2]. Earlier (2023-01-01): 40 euros – It costs 40 euros [1]."
     )
     earlier["date"] = ""
-    assert "[2]. 40 euros (Prices of 2023) – It" in from_findings(found, held)
+    assert "[2]. Earlier (Prices of 2023): 40 euros – It" in from_findings(found, held)
 
 
 def test_what_a_later_revision_found_is_not_missing() -> None:

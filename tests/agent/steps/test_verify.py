@@ -258,6 +258,7 @@ def test_a_whole_sentence_that_is_copied_needs_no_reading() -> None:
     assert is_copied("32 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
     assert is_copied("The maximum is 16 on ESP8266, and 32 on ESP32", passage)
     assert is_copied("32 – … is 16 on ESP8266 and 32 on ESP32.", passage)
+    assert is_copied("Earlier (Manual): 32 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
     assert not is_copied("ten are enough", passage)
     assert not is_copied("The maximum is 32 on ESP8266.", passage)
     assert not is_copied("33 – The maximum is 16 on ESP8266 and 32 on ESP32.", passage)
