@@ -666,6 +666,10 @@ def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str]
     parts = [f"{sign} {_beside_answer(fold)}"]
     if finished.status == "answered" and fold.answered and fold.answered.sentences:
         parts.append(support_count(fold.answered.sentences))
+    if any(
+        (r.about, r.reply, r.by) == ("approve", "accept", "person") for r in fold.every(ev.Replied)[-1:]
+    ):
+        parts.append("you accepted it as it is")
     parts.append(duration(finished.seconds))
     if all(decision.source in {"human", "budget"} for decision in fold.decisions[-1:]):
         parts += filter(None, [reason(finished)])

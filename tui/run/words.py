@@ -207,8 +207,9 @@ def stepping_in(fold: RunFold) -> list[str]:
 def _reply(event: ev.Replied) -> str:
     if event.about == "clarify":
         return f"you: {one_line(event.reply) or '(nothing)'}"
-    setting = "always" if event.reply == "accept" else "never"
-    who = "you chose" if event.by == "person" else f"without asking (approve is {setting})"
+    # It is accepted where nobody is there to ask; otherwise only where the user set it.
+    setting = "" if event.reply == "accept" else " (approve is never)"
+    who = "you chose" if event.by == "person" else f"without asking{setting}"
     return f"{who}: {CHOICES.get(event.reply, one_line(event.reply))}"
 
 

@@ -633,6 +633,7 @@ async def test_a_question_of_the_run_takes_no_keys_from_typing(app: DeepthinkApp
         await over(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
         assert prompt.text == "hey 14 Lane"
+        assert "· you accepted it as it is · " in text_of(screen, ".state")
 
 
 async def test_a_question_asked_at_once_is_limited_to_the_collection_it_names(

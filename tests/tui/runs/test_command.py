@@ -226,7 +226,7 @@ def test_what_nobody_was_asked_is_exported_in_words(deepthink: Run) -> None:
     unasked = ev.Replied("approve", "What now?", "accept", "rule")
     stored.store_run([*stored.everything(), (3.5, unasked)])
     text = deepthink("runs", "export").out
-    assert "- What now? → without asking (approve is always): accept it as it is\n" in text
+    assert "- What now? → without asking: accept it as it is\n" in text
 
 
 def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:
