@@ -40,6 +40,8 @@ def config(context: typer.Context, as_json: AsJson = False) -> None:
         line = Text(f"{entry.key} = ", style="bold" if changed else "")
         line.append(value, style="bold cyan" if changed else "cyan")
         line.append(f"  ({origin})", style="dim")
+        if entry.problem:
+            line.append(f"  not valid, so the default: {one_line(entry.problem)}", style="yellow")
         out.print(line)
         out.print(Text(f"    {entry.description}", style="dim"))
     file = locations.config_file()

@@ -300,12 +300,15 @@ take effect at once, a model with the next question.
             return
         origins = {"default": "the default", "file": "from the settings file"}
         origin = origins.get(row.layer, f"from {row.origin}")
+        if row.problem:
+            origin = f"the default, since the value {origin} is not valid"
         name = Content.assemble((row.label, "bold $primary"), f"  {row.key}, {origin}")
         self.query_one("#name", Static).update(name)
         self.query_one("#description", Static).update(clean(row.description))
         is_fixed = row.layer == "environment"
         fixed = f"{row.origin} in the environment wins over the file; unset it to change the setting here."
-        self._tell("message", fixed if is_fixed else "")
+        problem = f"✗ {clean(row.problem)}" if row.problem else ""
+        self._tell("message", "\n".join(filter(None, [problem, fixed if is_fixed else ""])))
         choice, line = self.query_one(Choice), self.query_one("#text", Input)
         choice.display = bool(row.choices) and not is_fixed
         line.display = not row.choices and not is_fixed
@@ -361,5 +364,5 @@ def _line(row: Entry, width: int) -> Content:
         f"{value} " if value else "",
         (explained, "$foreground 55%"),
         " " * (room - cell_len(explained) - (cell_len(value) + 1 if value else 0)),
-        (f" {row.layer if changed else '':>12}", "$foreground 65%"),
+        (f" {('not valid' if row.problem else row.layer) if changed else '':>12}", "$foreground 65%"),
     )

@@ -192,6 +192,7 @@ class Entry:
         origin: The environment variable or the file; "" for a default.
         description: What it is, in a sentence.
         choices: All possible values as text, if they are few.
+        problem: Why the value there cannot be used, so that ``value`` is the default; "" if it can.
     """
 
     key: str
@@ -201,6 +202,7 @@ class Entry:
     origin: str
     description: str
     choices: Sequence[str] = ()
+    problem: str = ""
 
     @property
     def text(self) -> str:
@@ -233,16 +235,25 @@ def load(
             and (hint := did_you_mean(name, known, "", _PREFIX))
         ):
             warn(f"{name} in the environment: there is no such variable; it is ignored. {hint}")
+    settings, problems = _validated(values, flag_values)
+    for key, problem in problems.items():
+        warn(f"{_place(key)}: {problem}; the default is used.")
+    return settings
+
+
+def _validated(
+    values: Mapping[str, Any], flag_values: Mapping[str, object]
+) -> tuple[Settings, Mapping[str, str]]:
+    """The settings, and why a value of the app's own cannot be used, so that the default is."""
     try:
-        return Settings.model_validate(_nest(values))
+        return Settings.model_validate(_nest(values)), {}
     except ValidationError as error:
         problems = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
         for key, problem in problems.items():
             if not key.startswith(_APP):
                 raise _setting_error(key, problem, flag_values) from error
-    for key, problem in problems.items():
-        warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
-    return Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems}))
+    settings = Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems}))
+    return settings, {key: _reason(problem) for key, problem in problems.items()}
 
 
 def warn_if_unusable() -> None:
@@ -256,6 +267,7 @@ def warn_if_unusable() -> None:
 def entries() -> list[Entry]:
     """All settings with their origins. Raises what `load` raises."""
     settings, environment, file = load(), _environment(), _flatten(read_file())
+    _, problems = _validated({**file, **environment}, {})
     rows: list[Entry] = []
     for key, field in fields().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
@@ -267,7 +279,8 @@ def entries() -> list[Entry]:
             choices = get_args(field.annotation)
         label = field.title or key.rpartition(".")[2].capitalize()
         value, description = value_of(settings, key), field.description or ""
-        rows.append(Entry(key, label, value, layer, origin, description, choices))
+        problem = problems.get(key, "")
+        rows.append(Entry(key, label, value, layer, origin, description, choices, problem))
     return rows
 
 

@@ -191,6 +191,13 @@ def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.M
     assert json.loads(deepthink("config", "get", "budget.tokens", "--json").out) == shown["budget.tokens"]
 
 
+def test_a_value_that_is_not_valid_is_listed_as_such(deepthink: Run) -> None:
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text('app.theme = "pink"\n')
+    line = next(line for line in deepthink("config").out.splitlines() if line.startswith("app.theme"))
+    assert line.startswith("app.theme = dark  (file)  not valid, so the default: it has to be dark,")
+
+
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [

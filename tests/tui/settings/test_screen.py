@@ -218,6 +218,22 @@ async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, pr
         await until(pilot, lambda: app.theme == "dark")
 
 
+async def test_a_value_that_is_not_valid_is_not_said_to_be_in_force(make_app: MakeApp) -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text('app.theme = "pink"\n')
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await _at(app, pilot, "app.theme")
+        assert text_of(app.screen, "#name") == (
+            "Colours  app.theme, the default, since the value from the settings file is not valid"
+        )
+        assert text_of(app.screen, "#message").endswith("dark, light, contrast or ansi, not “pink”")
+        assert "not valid" in str(_rows(app).get_option("app.theme").prompt)
+        await pilot.press("u")
+        await until(pilot, lambda: text_of(app.screen, "#name") == "Colours  app.theme, the default")
+        assert not text_of(app.screen, "#message")
+
+
 @pytest.mark.parametrize(
     ("look", "state"), [("80x24-dark", "list"), ("120x40-light", "wrong")], indirect=["look"]
 )
