@@ -163,6 +163,7 @@ _ALL = (
     Action("describe.close", "escape", "dismiss", "Cancel", "Leave the description as it is."),
     Action("runs.open", "enter", "open", "Open", "Open the run: its answer, evidence and events."),
     Action("runs.search", "slash", "search", "Search", "Search the questions and the answers."),
+    _first("runs.results", "down", "results", "To the list", "Go from the search to what was found."),
     *_ratings("runs", "rate"),
     _hidden("runs.plan", "l", "plan", "Plan", "Say what should have been looked up."),
     Action("runs.resume", "r", "resume", "Resume", "Continue a run that did not finish."),

@@ -182,7 +182,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._search_timer = self.set_timer(_TYPING_PAUSE, self._filter)
 
     @on(Input.Submitted)
-    def _focus_list(self) -> None:
+    def action_results(self) -> None:
         self.set_focus(self.query_one(RunList))
 
     def action_status(self, by: int) -> None:
@@ -282,6 +282,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Actions on a run need one under the cursor; only some runs can be resumed."""
+        if action == "results":
+            return isinstance(self.focused, Input)
         if action == "open" and self._is_searching:
             return True
         if action in {"open", "mark", "rate", "plan", "export", "again", "delete"}:

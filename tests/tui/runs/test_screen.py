@@ -18,7 +18,7 @@ from tests.traces.many_runs import fill
 from tests.tui import stored
 from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
-from tests.tui.seen import text_of
+from tests.tui.seen import shown_keys, text_of
 from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, comes, until
 from traces.runs import Ratings, Runs, RunSummary
@@ -122,6 +122,11 @@ async def test_runs_are_found_by_words_and_by_status(three: list[str], app: Deep
         await until(pilot, lambda: len(listed(app)) == 2)
         await pilot.press("slash", *"seals", "enter")
         await until(pilot, lambda: listed(app) == three[2:])
+        assert app.screen.query_one(RunList).has_focus
+        assert "To the list" not in shown_keys(app)
+        await pilot.press("slash")
+        await until(pilot, lambda: "To the list" in shown_keys(app))
+        await pilot.press("down")
         assert app.screen.query_one(RunList).has_focus
 
 
