@@ -383,7 +383,7 @@ async def test_a_follow_up_belongs_to_the_session_and_words_are_found_in_it(app:
         await until(pilot, lambda: screen.query_one(Conversation).turns[-1].has_citations)
         await pilot.press("ctrl+f", *"TOLVANG")
         bar = screen.query_one(FindBar)
-        await until(pilot, lambda: bar.border_subtitle == "2 of 2")
+        await until(pilot, lambda: bar.border_subtitle == "3 of 3")
 
         def marked() -> list[list[str]]:
             return [
@@ -398,7 +398,7 @@ async def test_a_follow_up_belongs_to_the_session_and_words_are_found_in_it(app:
             ]
 
         assert marked() == [[], ["Tolvang"]]
-        await pilot.press("up")
+        await pilot.press("up", "up")  # by way of how the question was read
         await until(pilot, lambda: marked() == [["Tolvang"], []])
         await pilot.press(*" gone")
         await until(pilot, lambda: bar.border_subtitle == "not found")
