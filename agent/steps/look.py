@@ -40,8 +40,7 @@ def look(state: RunState, deps: Deps) -> dict[str, Any]:
     if state["turns"] and asked != question and readable(asked) and needed < 1:
         as_typed = read(deps.reader, asked, recall(asked, deps))
         if _best(as_typed) >= needed:
-            if not _show_answer(as_typed, deps):
-                _show_nearest(asked, as_typed, deps)
+            _show_best(asked, as_typed, deps)
             deps.session.emit(Routed("single", "It is no follow-up.", "reader", asked, asked))
             changed = {"question": asked, "route": "single", "plan": [look_up(asked)]}
             return {**_looked(asked, as_typed, deps), **changed}
@@ -67,13 +66,18 @@ def _search(question: str, deps: Deps) -> list[Candidate]:
     is_shown = _show_answer(passages, deps)
     others = read(deps.reader, question, candidates[_FIRST:])
     passages = sorted([*passages, *others], key=lambda c: -c["score"])
-    if not is_shown and not _show_answer(passages, deps):
-        _show_nearest(question, passages, deps)
+    if not is_shown:
+        _show_best(question, passages, deps)
     return passages
 
 
 def _best(passages: list[Candidate]) -> float:
     return max((passage["score"] for passage in passages), default=0.0)
+
+
+def _show_best(question: str, passages: list[Candidate], deps: Deps) -> None:
+    if not _show_answer(passages, deps):
+        _show_nearest(question, passages, deps)
 
 
 def _show_answer(passages: list[Candidate], deps: Deps) -> bool:

@@ -222,7 +222,12 @@ def load(
     Raises:
         BadSetting: a value cannot be used, or the file cannot be read.
     """
-    flag_values = {key: value for key, value in (flags or {}).items() if value is not None}
+    return _load(flags or {}, warn)[0]
+
+
+def _load(flags: Mapping[str, object], warn: Callable[[str], object]) -> tuple[Settings, Mapping[str, str]]:
+    """What `load` returns, and why values of the app's own settings cannot be used, by key."""
+    flag_values = {key: value for key, value in flags.items() if value is not None}
     values = {**_flatten(read_file()), **_environment(), **flag_values}
     for key in values:
         if key not in fields() and not any(name.startswith(f"{key}.") for name in fields()):
@@ -238,7 +243,7 @@ def load(
     settings, problems = _validated(values, flag_values)
     for key, problem in problems.items():
         warn(f"{_place(key)}: {problem}; the default is used.")
-    return settings
+    return settings, problems
 
 
 def _validated(
@@ -266,8 +271,8 @@ def warn_if_unusable() -> None:
 
 def entries() -> list[Entry]:
     """All settings with their origins. Raises what `load` raises."""
-    settings, environment, file = load(), _environment(), _flatten(read_file())
-    _, problems = _validated({**file, **environment}, {})
+    settings, problems = _load({}, failures.warn_once)
+    environment, file = _environment(), _flatten(read_file())
     rows: list[Entry] = []
     for key, field in fields().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
