@@ -33,7 +33,7 @@ from tui.run.words import (
     doing,
     doubts,
     ending,
-    only,
+    filtered,
     place,
     places,
     preview,
@@ -482,7 +482,7 @@ class Exchange(Vertical):
         )
         lines, fold = [shortened], self.fold
         lines += read_as(fold.routed) if fold and fold.routed else []
-        lines += [f"only {only(fold.started)}"] if fold and fold.started and fold.started.filters else []
+        lines += [f"only {filters}" for filters in filtered(fold.started)] if fold else []
         return Content("\n").join(map(Content, lines))
 
     def on_mount(self) -> None:

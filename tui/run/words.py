@@ -180,7 +180,7 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
             ("models", f"{started.chat_model}, {started.embedder}, {started.reranker or 'no reranker'}"),
             ("collections", ", ".join(started.collections)),
         ]
-        rows += [("only", only(started))] if started.filters else []
+        rows += [("only", filters) for filters in filtered(started)]
     if (routed := fold.routed) is not None:
         rows.append(("route", block_of(routed).text))
     rows.append(("ended", ending(fold)))
@@ -193,9 +193,9 @@ def facts(fold: RunFold, when: datetime) -> list[tuple[str, str]]:
     return rows + [("note", event.message) for event in fold.every(ev.Warned)]
 
 
-def only(started: ev.RunStarted) -> str:
-    """The filters of a question, as written; "" if it has none."""
-    return one_line(" ".join(started.filters))
+def filtered(started: ev.RunStarted | None) -> list[str]:
+    """The filters of a question, as written, in one line; none if it has none."""
+    return [one_line(" ".join(started.filters))] if started and started.filters else []
 
 
 def stepping_in(fold: RunFold) -> list[str]:
@@ -588,7 +588,7 @@ class Transcript:
                 f"decisions by {event.decider}",
                 f"read by {event.reranker}" if event.reranker else "no reranker, the fused order stands",
                 f"in {', '.join(event.collections)}",
-                *([f"only {only(event)}"] if event.filters else []),
+                *(f"only {filters}" for filters in filtered(event)),
             ]
         self._shows_question = True
         return Block("question", one_line(event.question), (clean(" · ".join(details)),), "opening")
