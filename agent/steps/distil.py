@@ -161,13 +161,11 @@ def _keep(
             entries.append((item, False))
             continue
         again.append(existing["number"])
-        is_known = excerpt in existing["excerpt"]
+        is_known = _collapse_spaces(excerpt) in _collapse_spaces(existing["excerpt"])
         entries.append((Evidence({**existing, "excerpt": excerpt}), is_known))
         if not is_known:
-            # Two excerpts of a table do not join into one: from now on the whole table is kept.
-            table = existing["kind"] == "table"
-            joined = existing["text"] if table else f"{existing['excerpt']}{GAP}{excerpt}"
-            evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": joined})
+            # Two excerpts may overlap, and those of a table do not join: from now on all of it is kept.
+            evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": existing["text"]})
     evidence = with_best(evidence, [candidate for candidate, _ in passages])
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     return {

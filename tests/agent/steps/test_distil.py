@@ -119,6 +119,16 @@ def test_what_is_kept_gets_a_number_and_what_is_known_keeps_its_own(make: Make, 
     assert (again["fresh"], again["again"], again["barren"]) == ([], [2], 1)
 
 
+@pytest.mark.parametrize("kept", ["A fire came.\nIt burned.", "A fire came. It burned. It went out.", "B"])
+def test_no_sentence_is_kept_twice_of_a_passage_that_is_found_again(make: Make, kept: str) -> None:
+    text = "A fire came.\nIt burned. It went out."
+    known = evidence(1, text, passage_id=3) | {"excerpt": kept}
+    found = [candidate(3, text, grade="correct")]
+    (item,) = distil(state(**_BEFORE, evidence=[known], candidates=found), make())["evidence"]
+    assert item["excerpt"] in {text, kept}
+    assert "It went out." in item["excerpt"]
+
+
 @pytest.mark.parametrize(
     ("grades", "kept"),
     [(["incorrect", "ambiguous"], [4]), (["incorrect"] * 3, [3, 4])],  # the reader is not alone in refusing
