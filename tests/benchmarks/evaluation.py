@@ -1,4 +1,4 @@
-"""Whole systems on the multi-hop dev files, for hours; a killed run continues.
+"""The loop beside one prompt on the multi-hop dev files, for hours; a killed run continues.
 
     python -m tests.benchmarks.evaluation [MODEL …] [--data DIR] [--work DIR]
 
@@ -22,10 +22,10 @@ from typing import Final
 
 from agent.text.terms import terms
 from models.protocols import Chat, ChatOptions, Message
-from policy.evaluation.evaluating import Row, Rows, checked, evaluate
+from policy.evaluation.evaluating import Row, Rows, evaluate
 from policy.evaluation.measures import exact_match, f1
 from policy.evaluation.report import markdown
-from policy.evaluation.systems import CLOSED_BOOK, CRAG, GUESS, LEAN, SEARCH, SEED, SHALLOW, Parts
+from policy.evaluation.systems import GUESS, LEAN, Parts
 from policy.questions import CaseSet, Progress
 from tests.benchmarks.multihop import pool, pooled, read_questions
 from tests.benchmarks.table import RESULTS, markdown_table, refilled, write_rows
@@ -40,21 +40,14 @@ PAGE = Path(__file__).parents[2] / "BENCHMARKS.md"
 ROWS = RESULTS / "evaluation.rows.jsonl"
 TABLES = RESULTS / "evaluation.md"
 SETS = ("hotpotqa_dev", "2wikimultihopqa_dev", "musique_dev")
-ASKED = {"qwen2.5-coder-1.5b": 40, "qwen2.5-coder-0.5b": 100}
-"""Questions of each set by the model."""
-_SEED_ASKED = 10  # it takes too long for all of them
+MODELS = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
+SYSTEMS = (GUESS, LEAN)
 
 _WHERE = (
     "On the dev files, all paragraphs of a file in one library; a question that a system finds nothing\n"
-    "for counts as wrong. `search-and-guess` is `search-and-answer` without leave to find nothing; the\n"
-    "`oracle` stops when the gold evidence is complete. Rows may be of several machines, each as fast as\n"
-    "it is: tokens do not depend on that, seconds do. Where answers were lost, what was cited, and paired\n"
-    "differences are in\n"
+    "for counts as wrong. Rows may be of several machines, each as fast as it is: tokens do not depend on\n"
+    "that, seconds do. Where answers were lost, what was cited, and paired differences are in\n"
     "[`tests/benchmarks/results/evaluation.md`](tests/benchmarks/results/evaluation.md)."
-)
-_TOLD = (
-    *(CLOSED_BOOK, SHALLOW, SEARCH, GUESS, SEED, CRAG, LEAN),
-    *("lean rules", "lean plan done", "lean learned", "oracle"),  # of the first version
 )
 _COPY = "You copy the answer to a question out of a text. You add nothing of your own."
 # Asked to copy, a 0.5B model repeats the text; shown how, it copies.
@@ -72,28 +65,29 @@ _EXAMPLES: Final = (
 def main() -> None:
     """Continue with the models that are named, one after the other, until all is done or it is stopped."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.evaluation", description=__doc__)
-    parser.add_argument("models", nargs="*", choices=[*ASKED, []], help="default: all")
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--limit", type=int, default=40, help="questions of each set, by a fixed shuffle")
     parser.add_argument("--data", type=Path, default=DATA / "multihop", help="where the dev files are")
     parser.add_argument("--work", type=Path, default=Path("build/evaluation"), help="kept between runs")
     given = parser.parse_args()
     work: Path = given.work
     with ctrl_c() as cancel:
-        for model in given.models or ASKED:
+        for model in given.models:
             try:
                 for name in SETS:
-                    ask(model, given.data / f"{name}.jsonl", work, cancel)
+                    ask(model, given.data / f"{name}.jsonl", given.limit, work, cancel)
             finally:
                 keep(work / "rows.jsonl")
 
 
-def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
-    """Ask one model the questions of one file that have no row yet."""
+def ask(model: str, file: Path, limit: int, work: Path, cancel: threading.Event) -> None:
+    """Ask one model the first ``limit`` questions of one file, but for those that have a row."""
     settings = load({"model": model})
     questions, store = read_questions(file), Store(work / "library.duckdb")
     embedder = open_embedder(settings)
     for _ in pool(questions, store, embedder, cancel):
         pass
-    cases = pooled(questions).first(ASKED[model], 0)
+    cases = pooled(questions).first(limit, 0)
     with closing(open_chat(settings)) as chat:
         parts = Parts(
             chat,
@@ -111,10 +105,7 @@ def ask(model: str, file: Path, work: Path, cancel: threading.Event) -> None:
         def describe(progress: Progress) -> str:
             return f"{file.stem}: {progress.doing}"
 
-        quick = [name for name in checked(()) if name != SEED]
-        show_progress(evaluate(cases, quick, parts, rows), describe)
-        few = cases.first(_SEED_ASKED, 0)
-        show_progress(evaluate(few, [SEED], parts, rows), describe)
+        show_progress(evaluate(cases, SYSTEMS, parts, rows), describe)
         shorten_rows(rows, cases, chat)
 
 
@@ -158,33 +149,13 @@ def keep(rows: Path) -> None:
 
 
 def digest(rows: Sequence[Row]) -> str:
-    """Two tables for each model: F1 on each set and what an answer takes; the second beside the seed.
-
-    The seed is asked fewer questions: a mean of its seconds stands only beside means of the same questions.
-    """
-    tables = []
-    for model in sorted({row.model for row in rows}, key=_place):
-        own = [row for row in rows if row.model == model]
-        asked = {(row.questions, row.question) for row in own if row.system == SEED}
-        same = [row for row in own if (row.questions, row.question) in asked]
-        others = [row for row in own if row.system != SEED]
-        tables.append(_table(f"{_bare(model)}, F1 in points (questions)", others))
-        if same:
-            tables.append(_table(f"{_bare(model)}, the questions that {SEED} was asked", same))
+    """A table for each model: F1 on each set, and what an answer takes."""
+    models = sorted({row.model for row in rows}, reverse=True)  # the larger first
+    tables = [_table(model, [row for row in rows if row.model == model]) for model in models]
     return "\n".join([*tables, _WHERE])
 
 
-def _place(model: str) -> int:
-    """Where a model is told of: as in `ASKED`, and any other after those."""
-    names = [*ASKED]
-    return names.index(_bare(model)) if _bare(model) in names else len(names)
-
-
-def _bare(model: str) -> str:
-    return model.partition(":")[2] or model
-
-
-def _table(title: str, rows: Sequence[Row]) -> str:
+def _table(model: str, rows: Sequence[Row]) -> str:
     sets = sorted({row.questions for row in rows})
     head = [
         "system",
@@ -194,7 +165,7 @@ def _table(title: str, rows: Sequence[Row]) -> str:
         "seconds",
     ]
     lines: list[list[str]] = []
-    for system in _TOLD:
+    for system in SYSTEMS:
         own = [row for row in rows if row.system == system]
         if own:
             of_sets = ([row for row in own if row.questions == name] for name in sets)
@@ -204,7 +175,7 @@ def _table(title: str, rows: Sequence[Row]) -> str:
                 for name, digits in (("steps", 1), ("evaluated", 0), ("seconds", 0))
             ]
             lines.append([system, *cells])
-    return f"{title}\n\n{markdown_table(head, lines)}"
+    return f"{model.rpartition(':')[2]}, F1 in points (questions)\n\n{markdown_table(head, lines)}"
 
 
 def _mean(rows: Sequence[Row], measure: str) -> float:
