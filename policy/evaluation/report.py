@@ -21,11 +21,11 @@ import numpy as np
 from policy.decisions import Floats
 from policy.evaluation.evaluating import Row
 from policy.evaluation.measures import STAGES
-from policy.evaluation.systems import GUESS, SEARCH, SEED, SHALLOW, SYSTEMS
+from policy.evaluation.systems import GUESS, SEED, SHALLOW, SYSTEMS
 from policy.judging import Interval, means
 from policy.serving.card import table_row
 
-_BASELINES: Final = (SHALLOW, SEARCH, GUESS, SEED)
+_BASELINES: Final = (SHALLOW, GUESS, SEED)
 """The systems that every system is compared with."""
 _Answers: TypeAlias = dict[tuple[str, str], Row]
 """Rows of one system, by the set and the id of the question."""
@@ -76,7 +76,6 @@ _READING: Final = (
     "both have. Rows may be of several machines: tokens do not depend on that, seconds do.",
     "Held and cited are passages against gold passages; recalled and noted are the shares of the gold "
     "passages among a run's search results, and cited by its findings.",
-    f"{SEARCH} may write that nothing was found; {GUESS} is the same without that leave.",
     "A wrong answer is counted at the first stage after which it could no longer be right.",
 )
 

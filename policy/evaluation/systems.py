@@ -1,9 +1,8 @@
 """Ways to answer a question: the product, and the simpler systems it has to beat.
 
-The bare model; the nearest passages in one prompt; search and reader in one prompt, with and without
-permission to find nothing; a search that is graded and corrected (CRAG, Yan et al., 2024), in the same
-prompt; and the loop, in both profiles. All have the same model and passages, and their citations are
-checked in the same way, so that a flagged sentence means the same for all.
+The nearest passages in one prompt; search and reader in one prompt; and the loop, in both profiles. All
+have the same model and passages, and their citations are checked in the same way, so that a flagged
+sentence means the same for all.
 """
 
 from __future__ import annotations
@@ -19,17 +18,13 @@ from agent import notebook
 from agent.budget import Budget, Ledger
 from agent.decisions.sources import Policy, Rules
 from agent.deps import Cognition, Deps
-from agent.graph import research_step
 from agent.profiles import profile
-from agent.prompts import NOT_FOUND
 from agent.retrieval.recall import Recall
 from agent.run import Request, run, searchable
 from agent.session import Session
 from agent.state import Candidate, Claim, Evidence, new_state, updated
 from agent.steering import Steering
-from agent.steps.answering import abstains
 from agent.steps.distil import as_evidence
-from agent.steps.look import single_shot
 from agent.steps.reflect import best_excerpt
 from agent.steps.rerank import read
 from agent.steps.retrieve import candidate, recall
@@ -41,21 +36,20 @@ from traces.library import Library
 from traces.records import Scope
 from traces.store import Store
 
-CLOSED_BOOK: Final = "closed-book"
 SHALLOW: Final = "shallow"
-SEARCH: Final = "search-and-answer"
 GUESS: Final = "search-and-guess"
-CRAG: Final = "crag"
 SEED: Final = "seed"
 LEAN: Final = "lean"
 
-_UNKNOWN: Final = ("I do not know", "I don't know", "I don’t know")
-"""What a model without documents writes if it has no answer; the prompt asks for the first."""
 _NEAREST = 3  # passages of the seed's baseline
 _TOKENS = 128  # of an answer
 _TEMPLATE_TOKENS = 48  # generous bound on what a chat template adds
-_MAY_REFUSE = f"If the passages do not hold the answer, write only: {NOT_FOUND}"
-_MUST_ANSWER = "If the passages do not say it in full, give the answer that they make the most likely."
+# A small model that may refuse does so on most questions that need several steps. A lead over these systems
+# does not come from refusals alone.
+_INSTRUCTION: Final = (
+    "Answer in one or two short sentences, and put the number of the passage it comes from at the end of "
+    "each, like [1]. If the passages do not say it in full, give the answer that they make the most likely."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +132,6 @@ def _places_of(passages: Iterable[Evidence | Candidate]) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(Place(passage["document"], passage["page"]) for passage in passages))
 
 
-def _from_memory(question: str, parts: Parts) -> Answered:
-    """The model alone: one prompt with nothing but the question."""
-    ledger = Ledger(parts.budget)
-    began = time.monotonic()
-    parts.on_event(ev.NodeStarted("answer_directly", 0))
-    instruction = f"Answer in one or two short sentences. If you do not know, write only: {_UNKNOWN[0]}."
-    prompt = [
-        Message("system", "You answer questions from what you know."),
-        Message("user", f"QUESTION: {question}\n{instruction}"),
-    ]
-    text = _generate(prompt, parts, ledger)
-    stripped = text.strip()
-    abstained = not stripped or abstains(stripped) or stripped.startswith(_UNKNOWN)
-    return Answered(text, abstained, cost=_cost(ledger, 0, time.monotonic() - began))
-
-
 def _nearest_passages(question: str, deps: Deps) -> list[Evidence]:
     hits = deps.recall.search(question, "vector", [Scope(collections=tuple(deps.tools))], _NEAREST)
     return _numbered([candidate(hit) for hit in hits])
@@ -166,12 +144,6 @@ def _best_passages(question: str, deps: Deps) -> list[Evidence]:
     return _numbered(read(deps.reader, question, candidates)[: deps.evidence_limit])
 
 
-def _steps_passages(question: str, deps: Deps) -> list[Evidence]:
-    """The evidence of one step of a run, with its grading and its corrections, distilled."""
-    state = new_state(question)
-    return research_step(updated(state, single_shot(state, deps)), deps)["evidence"]
-
-
 @dataclass(frozen=True, slots=True)
 class OnePrompt:
     """Finds passages in its own way and answers from them in one prompt.
@@ -182,7 +154,6 @@ class OnePrompt:
 
     find: Callable[[str, Deps], list[Evidence]]  # the passages to answer from, best first, numbered from 1
     depth: int = 50  # of each ranking; see `agent.retrieval.recall.Recall`
-    otherwise: str = _MAY_REFUSE  # the instruction for passages without the answer
 
     def __call__(self, question: str, parts: Parts) -> Answered:
         """Find, answer, check. Raises `EmptyLibrary` or `UnknownCollection`, and what the model raises."""
@@ -227,13 +198,9 @@ class OnePrompt:
 
     def _prompt(self, question: str, evidence: Sequence[Evidence]) -> list[Message]:
         passages = "\n\n".join(map(notebook.passage, evidence))
-        instruction = (
-            "Answer in one or two short sentences, and put the number of the passage it comes from at the "
-            f"end of each, like [1]. {self.otherwise}"
-        )
         return [
             Message("system", "You answer a question from numbered passages and from nothing else."),
-            Message("user", f"PASSAGES:\n{passages}\n\nQUESTION: {question}\n{instruction}"),
+            Message("user", f"PASSAGES:\n{passages}\n\nQUESTION: {question}\n{_INSTRUCTION}"),
         ]
 
     def _fitting(self, question: str, evidence: list[Evidence], chat: Chat) -> list[Evidence]:
@@ -356,14 +323,9 @@ class Looped:
 
 
 SYSTEMS: Final[Mapping[str, System]] = {
-    CLOSED_BOOK: _from_memory,
     # One ranking, not fused with another, the baseline of the seed.
     SHALLOW: OnePrompt(_nearest_passages, depth=100),
-    SEARCH: OnePrompt(_best_passages),
-    # A small model that may refuse does so on most questions that need several steps. A lead over this
-    # system does not come from refusals alone.
-    GUESS: OnePrompt(_best_passages, otherwise=_MUST_ANSWER),
-    CRAG: OnePrompt(_steps_passages),
+    GUESS: OnePrompt(_best_passages),
     SEED: Looped(profile="seed"),
     LEAN: Looped(profile="lean", route=""),
 }

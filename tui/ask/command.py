@@ -180,10 +180,9 @@ def compare(
         typer.Option(
             "--systems",
             metavar="A,B",
-            help="Some of closed-book, shallow, search-and-answer, search-and-guess, crag, seed, lean; "
-            "they answer in the given order.",
+            help="Some of shallow, search-and-guess, seed, lean; they answer in the given order.",
         ),
-    ] = "shallow,search-and-answer,lean",
+    ] = "shallow,search-and-guess,lean",
     collection: Collections = None,
     model: Model = None,
     as_json: Json = False,

@@ -83,7 +83,7 @@ def run(
     systems: Annotated[
         str,
         typer.Option(
-            "--systems", metavar="A,B", help="closed-book, shallow, search-and-answer, …; all if left out."
+            "--systems", metavar="A,B", help="Of shallow, search-and-guess, seed, lean; all if left out."
         ),
     ] = "",
     models: Annotated[
