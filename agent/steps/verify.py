@@ -555,6 +555,9 @@ def _left_open(state: RunState, answer: str, deps: Deps) -> list[Note]:
     """
     notes, plan = state["notes"], state["plan"]
     is_urgent = state["stopped_because"] == ANSWER_NOW
+    if state["approval"] == "rewrite" and state["route"] == "deep":
+        # Findings that do not answer their look-ups are not in it.
+        return left_out(deps.reader, notes, plan, answer)
     if deps.session.taught and state["route"] == "deep":
         return [
             note

@@ -445,6 +445,19 @@ def test_a_rewritten_answer_of_which_less_is_supported_replaces_none(
     assert ("answer" not in after) == isinstance(events[-1], ev.Warned) == stays
 
 
+def test_a_rewritten_answer_says_which_look_ups_it_leaves_out(make: Make) -> None:
+    """A finding that does not answer its look-up is not in it."""
+    other = note("The insurer paid.", 1, question=_LOST["question"], step=2)
+    fields: dict[str, Any] = {
+        "notes": [_FOUND, other],
+        "plan": [step(n["question"]) for n in (_FOUND, other)],
+    }
+    update = verify(
+        state(route="deep", approval="rewrite", draft=_HALTED, evidence=_HELD, **fields), make(taught=True)
+    )
+    assert update["answer"] == f"{_HALTED} {_MISSING}"
+
+
 def test_an_answer_of_which_nothing_is_supported_is_not_lost_by_rewriting(make: Make) -> None:
     fields: dict[str, Any] = {"notes": [_LOST], "evidence": _HELD}
     rewritten = state(approval="rewrite", draft="", share=0.0, **fields)
