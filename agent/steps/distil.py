@@ -13,7 +13,7 @@ from agent.documents import table_text
 from agent.events import EvidenceKept
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Evidence, RunState, current_step
-from agent.steps.grade import graded
+from agent.steps.grade import graded, overall
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
@@ -102,7 +102,8 @@ def _occurs_in(line: str, text: str) -> bool:
     return bool(line_terms) and sum(term in text_terms for term in line_terms) >= 0.9 * len(line_terms)
 
 
-_MAX_UNLIKELY = 2  # passages kept although the reader sees no answer in any
+_UNSURE = 3
+"""Passages kept where none is graded correct: the reader's probabilities then tell little."""
 _LEAST_SHARE = 0.2
 """Share of the best passage's probability that a passage of a single look-up needs.
 
@@ -117,21 +118,24 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads plan, position, step, query, candidates, evidence, notebook. Writes evidence, fresh, again,
     barren, notebook.
 
-    A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect
-    are left out, except the best two if all are: the reader alone must not decide that nothing was
-    found. An empty retrieval never reaches the distiller, which would invent evidence. Passages that no
-    longer fit the context are dropped, the lowest-ranked first.
+    A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect are
+    left out where one is correct; else the first few are kept whatever their grades: the reader alone must
+    not decide that nothing was found. An empty retrieval never reaches the distiller, which would invent
+    evidence. Passages that no longer fit the context are dropped, the lowest-ranked first.
     """
     question = current_step(state)["question"]
-    helpful = [candidate for candidate in state["candidates"] if candidate["grade"] != "incorrect"]
-    candidates = helpful or state["candidates"][:_MAX_UNLIKELY]
+    candidates = state["candidates"]
     if not candidates:
         return _keep(state, deps, question, [])
-    if state["route"] == "single" and deps.cognition.instant:
+    is_single = state["route"] == "single" and deps.cognition.instant
+    if overall([candidate["grade"] or "incorrect" for candidate in candidates]) != "correct":
+        candidates = candidates[:_UNSURE]
+    else:
+        least = _LEAST_SHARE * candidates[0]["score"] if is_single else 0.0
+        candidates = [c for c in candidates if c["grade"] != "incorrect" and c["score"] >= least]
+    if is_single:
         # One prompt answers it, and whole passages serve that better than excerpts.
-        least = _LEAST_SHARE * candidates[0]["score"]
-        best = [candidate for candidate in candidates if candidate["score"] >= least]
-        passages = [(candidate, candidate["text"]) for candidate in best[: deps.evidence_limit]]
+        passages = [(candidate, candidate["text"]) for candidate in candidates[: deps.evidence_limit]]
     else:
         entries, query = state["notebook"], state["query"]
         passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.evidence_limit]

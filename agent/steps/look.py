@@ -13,8 +13,8 @@ from agent.deps import Deps
 from agent.events import FirstLook, Planned, Routed
 from agent.state import Candidate, RunState, without_marks
 from agent.steps.plan_text import look_up
-from agent.steps.reflect import LIKELY, likely_span
-from agent.steps.rerank import POSSIBLE, read
+from agent.steps.reflect import likely_span
+from agent.steps.rerank import LIKELY, POSSIBLE, read
 from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
 from agent.text.sentences import sentences
@@ -62,10 +62,8 @@ def _search(question: str, deps: Deps) -> list[Candidate]:
         passages = read(deps.reader, question, candidates)
         _show_nearest(question, passages, deps)
         return passages
-    passages = read(deps.reader, question, candidates[:_FIRST])
-    is_shown = _show_answer(passages, deps)
-    others = read(deps.reader, question, candidates[_FIRST:])
-    passages = sorted([*passages, *others], key=lambda c: -c["score"])
+    is_shown = _show_answer(read(deps.reader, question, candidates[:_FIRST]), deps)
+    passages = read(deps.reader, question, candidates)  # what was read is remembered
     if not is_shown:
         _show_best(question, passages, deps)
     return passages

@@ -27,7 +27,7 @@ from agent.state import (
 )
 from agent.steps.answering import abstains, answer_prompt, most_likely, probability_in
 from agent.steps.queries import references, resolve
-from agent.steps.rerank import POSSIBLE, shown
+from agent.steps.rerank import LIKELY, POSSIBLE, shown
 from agent.support import missing_numbers, support
 from agent.text import quantities
 from agent.text.language import language, readable
@@ -37,8 +37,6 @@ from models.protocols import Reader
 
 SURE: Final = 0.9
 """Probability of a span from which the language model is not asked: right nine times in ten."""
-LIKELY: Final = 0.5
-"""Probability from which a passage rather answers than not."""
 _AGREED: Final = 0.1  # … and from which it confirms what the language model says
 _ENOUGH: Final = 0.5  # share of an answer's content that its passage must hold
 _BRIEF_TOKENS: Final = 112

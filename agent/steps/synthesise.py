@@ -43,7 +43,6 @@ from agent.steps.answering import (
 from agent.steps.distil import as_evidence, with_best
 from agent.steps.grade import graded
 from agent.steps.reflect import (
-    LIKELY,
     SURE,
     as_note,
     best_excerpt,
@@ -53,6 +52,7 @@ from agent.steps.reflect import (
     proposed,
     unreplaced,
 )
+from agent.steps.rerank import LIKELY
 from agent.support import share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable

@@ -38,7 +38,8 @@ from agent.steps.answering import (
     with_prices,
 )
 from agent.steps.grade import graded
-from agent.steps.reflect import LIKELY, current
+from agent.steps.reflect import current
+from agent.steps.rerank import LIKELY
 from agent.steps.synthesise import gaps, with_gaps
 from agent.support import (
     NamedCell,

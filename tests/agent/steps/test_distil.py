@@ -131,9 +131,13 @@ def test_no_sentence_is_kept_twice_of_a_passage_that_is_found_again(make: Make, 
 
 @pytest.mark.parametrize(
     ("grades", "kept"),
-    [(["incorrect", "ambiguous"], [4]), (["incorrect"] * 3, [3, 4])],  # the reader is not alone in refusing
+    [
+        (["correct", "incorrect", "ambiguous", "ambiguous"], [3, 5, 6]),
+        (["ambiguous", "ambiguous", "incorrect", "incorrect"], [3, 4, 5]),
+        (["incorrect"] * 4, [3, 4, 5]),
+    ],
 )
-def test_incorrect_passages_are_left_out_but_for_two_where_all_are(
+def test_grades_leave_passages_out_only_where_one_is_correct(
     make: Make, grades: list[str], kept: list[int]
 ) -> None:
     found = [candidate(number, _BEARINGS, grade=one) for number, one in enumerate(grades, start=3)]

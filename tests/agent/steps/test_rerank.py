@@ -9,6 +9,7 @@ from agent.retrieval.recall import Recall
 from agent.state import Recalled
 from agent.steps.inspection import RANKED, inspect
 from agent.steps.rerank import POSSIBLE, read, rerank
+from models.protocols import Reading
 from tests.agent.made import candidate, only, span, state, step
 from tests.agent.steps.conftest import Events, Make
 from tests.scripted import HashEmbedder, WordReader
@@ -47,6 +48,21 @@ def test_the_most_probable_passage_comes_first(make: Make, events: Events) -> No
     (event,) = only(events, ev.Reranked)
     assert (event.reranker, event.order) == ("words", [101, 102])
     assert event.scores == [round(c["score"], 5) for c in found]
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "order"),
+    [([0.1, 0.0, 0.2, 0.3], [1, 4, 3, 2]), ([0.1, 0.0, 0.2, 0.6], [4, 3, 1, 2])],
+)
+def test_where_no_passage_is_likely_the_order_of_the_search_counts_too(
+    monkeypatch: pytest.MonkeyPatch, probabilities: list[float], order: list[int]
+) -> None:
+    """The probabilities keep their places."""
+    reader = WordReader()
+    monkeypatch.setattr(reader, "read", lambda _asked, _passages: [Reading(p, ()) for p in probabilities])
+    ranked = read(reader, QUESTION, [candidate(number, "It buys bearings.") for number in range(1, 5)])
+    assert [c["passage_id"] for c in ranked] == order
+    assert [c["score"] for c in ranked] == sorted(probabilities, reverse=True)
 
 
 def test_marked_words_come_with_the_sentence_or_the_row_they_stand_in(make: Make) -> None:
