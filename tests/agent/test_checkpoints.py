@@ -161,19 +161,27 @@ def test_a_checkpoint_that_cannot_be_written_fails_the_run_with_a_sentence(
     assert [one.run.id for one in resumable(store)] == [stored.id]
 
 
-def test_a_run_is_stored_only_once_it_has_a_checkpoint_file(
+def test_no_other_process_may_take_a_run_while_its_beginning_and_its_end_are_stored(
     ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin = Runs.begin
-    there: list[bool] = []
+    begin, record, held = Runs.begin, Runs.record, list[bool]()
+
+    def note(run_id: str) -> None:
+        held.append(checkpoints.exists(store, run_id) and checkpoints.in_use(store, run_id))
 
     def beginning(runs: Runs, new: NewRun, run_id: str = "", first: StoredEvent | None = None) -> str:
-        there.append(checkpoints.exists(store, run_id) and checkpoints.in_use(store, run_id))
+        note(run_id)
         return begin(runs, new, run_id, first)
 
+    def recording(runs: Runs, run_id: str, *what: Any, **how: Any) -> None:
+        if how.get("end") is not None:
+            note(run_id)
+        record(runs, run_id, *what, **how)
+
     monkeypatch.setattr(Runs, "begin", beginning)
+    monkeypatch.setattr(Runs, "record", recording)
     ask([NOT_FOUND], route="single", approve="always", **_ASKED)
-    assert there == [True]
+    assert held == [True, True]
 
 
 def test_a_run_that_cannot_be_stored_leaves_no_checkpoint(

@@ -31,7 +31,6 @@ class Strict(WordReader):
     """Takes a passage with most of the question's words for an answer, and rules out any other."""
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """As `WordReader`, with probabilities near one and zero."""
         return [
             Reading(0.9 if one.probability > 0.6 else 0.01, ()) for one in super().read(question, passages)
         ]

@@ -58,9 +58,13 @@ def _spend(_wheel: Steering) -> None:
     raise BudgetExhausted("time budget")
 
 
-@pytest.mark.parametrize("rung", ["reword", "widen"])
 @pytest.mark.parametrize(
-    ("cut", "why"), [(Steering.skip, "skip"), (Steering.finish, ANSWER_NOW), (_spend, "time budget")]
+    ("rung", "cut", "why"),
+    [
+        ("reword", Steering.skip, "skip"),
+        ("widen", Steering.finish, ANSWER_NOW),
+        ("reword", _spend, "time budget"),
+    ],
 )
 def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
     watch: Ask, monkeypatch: pytest.MonkeyPatch, rung: str, cut: Callable[[Steering], None], why: str
@@ -84,7 +88,6 @@ class _Web:
         self.act = act
 
     def gather(self, _query: str, *, stop: threading.Event, **_: Any) -> Gathered:
-        """Waits as the real one does."""
         self.act()
         return run_within(10, stop, self._pages, WebUnreachable("Too late."))
 

@@ -62,12 +62,10 @@ class Person:
             )
 
     def replies(self, *texts: str) -> Callable[[ev.Event], None]:
-        """Answers what is asked, in turn."""
         left = list(texts)
         return lambda event: self.steering.reply(left.pop(0)) if isinstance(event, ev.Asked) else None
 
     def cancels(self, _messages: Sequence[Message]) -> Any:
-        """A model reply during which the person cancels."""
         self.steering.cancel()
         raise GenerationCancelled("cancelled")
 
@@ -83,7 +81,6 @@ class Person:
 
 @pytest.fixture
 def person(ask: Ask, store: Store) -> Person:
-    """Somebody with a small library."""
     return Person(ask, store)
 
 
@@ -96,22 +93,25 @@ def _written(plan: str | tuple[str, str], request: Request) -> list[str | tuple[
 # --- approving ------------------------------------------------------------------------------------
 
 
-def test_it_is_asked_as_often_as_the_answer_is_not_grounded(person: Person) -> None:
-    again = {"steps": ["Who sells copper bearings?"]}
+_OFFERS = ["accept", "rewrite", "search", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("again", "offers"),
+    [
+        ({"steps": ["Who sells copper bearings?"]}, _OFFERS),
+        (ONE_STEP, ["accept", "rewrite", "stop"]),  # which was looked up: a search brings nothing more
+    ],
+)
+def test_it_is_asked_as_often_as_the_answer_is_not_grounded(
+    person: Person, again: dict[str, Any], offers: list[str]
+) -> None:
     replies: list[Scripted] = [ONE_STEP, INVENTED, again, INVENTED]
     events = person.watch(replies, DEEP, person.replies("what?", "search", "stop"))
-    assert len(only(events, ev.Asked)) == 3
+    assert [event.options for event in only(events, ev.Asked)] == [_OFFERS, _OFFERS, offers]
     assert [r.reply for r in only(events, ev.Replied)] == ["search", "stop"]
     assert end(events).status == "rejected"
     assert answered(events).answer == WITHHELD
-
-
-def test_what_brought_nothing_is_not_offered_again(person: Person) -> None:
-    again = {"steps": ["Who supplies Orlavane's ceramic bearings?"]}  # which was looked up
-    replies: list[Scripted] = [ONE_STEP, INVENTED, again, INVENTED]
-    events = person.watch(replies, DEEP, person.replies("search", "stop"))
-    offers = [event.options for event in only(events, ev.Asked)]
-    assert offers == [["accept", "rewrite", "search", "stop"], ["accept", "rewrite", "stop"]]
 
 
 # --- clarifying, conversing, following up -----------------------------------------------------------
@@ -307,19 +307,3 @@ def test_a_run_that_came_to_its_end_meanwhile_is_not_opened_again(
     with pytest.raises(NotResumable):
         person.watch([], DEEP, run_id=cancelled)
     assert (runs.find(cancelled).status, runs.find(cancelled).answer) == ("answered", "So.")
-
-
-def test_the_end_of_a_run_is_stored_before_another_process_may_take_it(
-    person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken: list[bool] = []
-    record = Runs.record
-
-    def recording(self: Runs, run_id: str, *what: Any, **how: Any) -> None:
-        if how.get("end") is not None:
-            taken.append(checkpoints.in_use(person.store, run_id))
-        record(self, run_id, *what, **how)
-
-    monkeypatch.setattr(Runs, "record", recording)
-    person.watch([ONE_STEP, TRUE], ALWAYS)
-    assert taken == [True]

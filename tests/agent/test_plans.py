@@ -24,7 +24,7 @@ def _ran(store: Store, question: str = QUESTION, session: str = "") -> str:
     return run_id
 
 
-def test_a_corrected_plan_takes_the_place_of_the_first_and_can_be_withdrawn(store: Store) -> None:
+def test_a_corrected_plan_takes_the_place_of_the_first_until_it_or_its_run_goes(store: Store) -> None:
     run = Runs(store).find(_ran(store))
     assert wanted(store, run.id) == ["[contracts] Who signed the lease?"]
     lines = ["[contracts] Who signed the lease?", "", "  [invoices] What did  #1 bill? "]
@@ -34,6 +34,9 @@ def test_a_corrected_plan_takes_the_place_of_the_first_and_can_be_withdrawn(stor
     assert planned(Runs(store).events(run.id)) == [("contracts", "Who signed the lease?")]
     CorrectedPlans(store).withdraw(run.id)
     assert wanted(store, run.id) == ["[contracts] Who signed the lease?"]
+    correct(store, run, lines)
+    Runs(store).delete(run.id)
+    assert CorrectedPlans(store).all() == []
 
 
 @pytest.mark.parametrize(
@@ -50,13 +53,6 @@ def test_what_is_no_plan_is_refused_and_not_kept(store: Store, lines: list[str])
     run = Runs(store).find(_ran(store))
     with pytest.raises(NotAPlan):
         correct(store, run, lines)
-    assert CorrectedPlans(store).all() == []
-
-
-def test_a_correction_goes_with_its_run(store: Store) -> None:
-    run = Runs(store).find(_ran(store))
-    correct(store, run, ["Who signed the lease?"])
-    Runs(store).delete(run.id)
     assert CorrectedPlans(store).all() == []
 
 

@@ -24,7 +24,7 @@ _RUN = NewRun("Why?", "lean", "chat", "embedder", "", "rules", (), "")
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The undisturbed run first, then one for each moment at which it was killed and resumed."""
+    """The undisturbed run first, then those that were killed and resumed again and again."""
     command = [sys.executable, "-m", "tests.agent.killing", str(tmp_path_factory.mktemp("killed"))]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 def test_every_node_of_a_deep_run_was_killed(killed: list[dict[str, Any]]) -> None:
-    moments = {run["moment"] for run in killed}
+    moments = {moment for run in killed for moment in run["moments"]}
     research = "next_step retrieve rerank grade correct distil reflect decide"
     nodes = f"route look plan {research} synthesise verify".split()
     for node in nodes:
@@ -53,12 +53,12 @@ def test_a_resumed_run_is_as_the_undisturbed_one_with_no_more_calls(
     shadows = [(seq, source) for seq, _, _, source, shadow in whole["decisions"] if shadow]
     assert shadows == [(seq, "rules") for seq in acted[:-1]], "each that had a choice has its shadow once"
     for run in killed:
-        where = f"killed at {run['moment']}"
+        where = f"killed at {run['moments']}"
         for same in ("status", "answer", "decisions", "spent", "calls", "sessions"):
             assert run[same] == whole[same], where
         assert run["seqs"] == list(range(len(run["seqs"]))), where
         assert _settled(run["events"]) == _settled(whole["events"]), where
-        assert run["left"] == [] or run["moment"].endswith("the run was closed"), where
+        assert run["left"] == [] or run["moments"][-1].endswith("the run was closed"), where
 
 
 def test_the_clock_goes_on_from_the_last_checkpoint_without_what_was_waited_until_then(

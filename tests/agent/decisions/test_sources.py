@@ -216,11 +216,12 @@ def test_if_a_policy_fails_the_rules_decide_and_say_so(policy: Stopping | None, 
 
 def test_lean_leaves_the_decisions_to_a_policy_that_is_handed_in(ask: Ask, store: Store) -> None:
     policy = Stopping()
-    events = ask(STOPPED, learned=policy)
+    events = ask(STOPPED, learned=policy, shadow="learned")
     assert only(events, ev.RunStarted)[0].decider == "learned:forest-1"
     (decided,) = only(events, ev.Decided)
     taken = (decided.source, decided.action, decided.justification)
     assert taken == ("learned", "FINISH", "enough is known")
+    assert decided.shadow is None, "its own second opinion is none"
     stored = Runs(store).find("last")
     assert stored.decider == "learned:forest-1"
     assert stored.stopped_because == "learned: enough is known"
@@ -240,16 +241,6 @@ def test_only_known_sources_may_be_named(ask: Ask, named: str) -> None:
 def test_a_cancelled_run_stays_cancelled(ask: Ask) -> None:
     with pytest.raises(GenerationCancelled):
         ask(STOPPED[:2], learned=Stopping(fails=GenerationCancelled("The run was cancelled.")))
-
-
-# --- as a second opinion ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("shadow", "recorded"), [("rules", "CONTINUE"), ("learned", None)])
-def test_its_own_second_opinion_is_none(ask: Ask, shadow: str, recorded: str | None) -> None:
-    (decided,) = only(ask(STOPPED, learned=Stopping(), shadow=shadow), ev.Decided)
-    assert decided.source == "learned"
-    assert (decided.shadow or {}).get("action") == recorded
 
 
 # --- resuming ---------------------------------------------------------------------------------------

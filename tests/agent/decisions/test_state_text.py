@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
+from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.decisions.decider import PolicyState
@@ -14,54 +16,34 @@ from agent.state import ACTIONS
 from models.token_estimate import at_most
 from tests.agent.made import observed
 
-_TEXT = st.text(max_size=400)
-_UNIT = st.floats(0, 1)
-_COUNT = st.integers(0, 6)
-STATES = st.builds(
-    PolicyState,
-    question=_TEXT,
-    step=_COUNT,
-    steps_left=_COUNT,
-    revisions_left=_COUNT,
-    tokens_left=_UNIT,
-    plan_done=_COUNT,
-    open_questions=st.lists(_TEXT, max_size=5),
-    last_action=st.sampled_from(["", *ACTIONS]),
-    query=_TEXT,
-    fresh=_COUNT,
-    again=_COUNT,
-    barren=_COUNT,
-    top_score=_UNIT,
-    scores=st.lists(_UNIT, max_size=5),
-    grade=st.sampled_from(["", "correct", "ambiguous", "incorrect"]),
-    corrections=_COUNT,
-    look=st.fixed_dictionaries({"answer": _TEXT, "span": _UNIT, "score": _UNIT}),
-    known=st.lists(_UNIT, max_size=4),
-    findings=st.lists(
-        st.fixed_dictionaries(
-            {
-                "question": _TEXT,
-                "answer": _TEXT,
-                "found": st.booleans(),
-                "relevance": _UNIT,
-                "span": _UNIT,
-                "answers": _UNIT,
-            }
-        ),
-        max_size=5,
-    ),
-    missing=st.lists(_TEXT, max_size=4),
-    evidence=st.lists(
-        st.fixed_dictionaries(
-            {"title": _TEXT, "excerpt": _TEXT, "step": st.integers(1, 6), "relevance": _UNIT}
-        ),
-        max_size=8,
-    ),
-)
+_TEXT, _UNIT, _COUNT = st.text(max_size=400), st.floats(0, 1), st.integers(0, 6)
+_KINDS: dict[str, st.SearchStrategy[Any]] = {
+    "str": _TEXT,
+    "int": _COUNT,
+    "float": _UNIT,
+    "bool": st.booleans(),
+    "list[str]": st.lists(_TEXT, max_size=5),
+    "list[float]": st.lists(_UNIT, max_size=5),
+}
+_FINDING = {"question": _TEXT, "answer": _TEXT, "found": st.booleans()}
+_FINDING |= {"relevance": _UNIT, "span": _UNIT, "answers": _UNIT}
+_PASSAGE = {"title": _TEXT, "excerpt": _TEXT, "step": st.integers(1, 6), "relevance": _UNIT}
+_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    **{
+        one.name: _KINDS[str(one.type)] for one in fields(PolicyState) if one.compare and one.type in _KINDS
+    },
+    "last_action": st.sampled_from(["", *ACTIONS]),
+    "grade": st.sampled_from(["", "correct", "ambiguous", "incorrect"]),
+    "look": st.fixed_dictionaries({"answer": _TEXT, "span": _UNIT, "score": _UNIT}),
+    "findings": st.lists(st.fixed_dictionaries(_FINDING), max_size=5),
+    "evidence": st.lists(st.fixed_dictionaries(_PASSAGE), max_size=8),
+}
+STATES = st.builds(PolicyState, **_FIELDS)
 NAMES = list(features(observed()))
 
 
 @given(STATES)
+@settings(max_examples=40)
 def test_any_state_is_bounded_and_encoded_after_it_was_stored_as_before(state: PolicyState) -> None:
     assert at_most(state_text(state)) <= MOST_TOKENS + 8  # line breaks
     made = features(state)

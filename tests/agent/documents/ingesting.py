@@ -22,7 +22,6 @@ class Counting(HashEmbedder):
         self.texts: list[str] = []
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Shape ``(len(texts), dimensions)``."""
         self.texts.extend(texts)
         return super().embed_passages(texts)
 
@@ -46,7 +45,6 @@ def stored(store: Store) -> dict[str, Document]:
 
 
 def names(store: Store) -> set[str]:
-    """The names of the documents in the collection."""
     return {*stored(store)}
 
 

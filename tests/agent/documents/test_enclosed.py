@@ -14,15 +14,13 @@ from tests.agent.documents.ingesting import names, outcomes, read_in, stored
 from traces.store import Store
 
 
-def _mail(subject: str, **attachments: bytes) -> bytes:
+def _mail(subject: str, *attachments: tuple[str, bytes]) -> bytes:
     message = EmailMessage()
     message["From"], message["To"] = "Ada Holm <ada@ulm.example>", "office@ulm.example"
     message["Subject"], message["Date"] = subject, "Tue, 05 Mar 2024 09:41:00 +0100"
     message.set_content("The crane is repaired.")
-    for name, content in attachments.items():
-        message.add_attachment(
-            content, maintype="application", subtype="octet-stream", filename=name.replace("_", ".")
-        )
+    for name, content in attachments:
+        message.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
     return message.as_bytes()
 
 
@@ -41,8 +39,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_attachment_is_a_document_of_its_own(store: Store, folder: Path) -> None:
-    attachments = {"bill_md": b"The bill is 90 euros.", "NOTES": b"Paid.", "film_mp4": b"\x00\x01"}
-    (folder / "a.eml").write_bytes(_mail("Crane", **attachments))
+    files = ("bill.md", b"The bill is 90 euros."), ("NOTES", b"Paid."), ("film.mp4", b"\x00\x01")
+    (folder / "a.eml").write_bytes(_mail("Crane", *files))
     events = read_in(store, folder)
     assert outcomes(events) == {"a.eml/bill.md": "added", "a.eml/NOTES": "added", "a.eml": "added"}
     (unread,) = [event for event in events if isinstance(event, FilesUnread)]
@@ -92,11 +90,6 @@ def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, fold
 
 
 def test_files_of_one_name_are_told_apart(store: Store, folder: Path) -> None:
-    message = EmailMessage()
-    message["Subject"] = "Two"
-    message.set_content("Words.")
-    for content in (b"First.", b"Second."):
-        message.add_attachment(content, maintype="text", subtype="x-md", filename="../a.md")
-    (folder / "m.eml").write_bytes(message.as_bytes())
+    (folder / "m.eml").write_bytes(_mail("Two", ("../a.md", b"First."), ("../a.md", b"Second.")))
     read_in(store, folder)
     assert names(store) == {"m.eml", "m.eml/a.md", "m.eml/a (2).md"}

@@ -63,16 +63,15 @@ def test_only_what_changed_is_read_again_and_what_is_gone_goes(store: Store, fol
     assert not any("It is Greek" in text for text in texts(store))
 
 
-def test_a_file_read_with_its_folder_keeps_its_name_there(store: Store, folder: Path) -> None:
+def test_a_file_named_outright_keeps_its_name_and_outlives_its_folder_being_read(
+    store: Store, folder: Path
+) -> None:
     read_in(store, folder)
-    (folder / "inner" / "b.txt").write_text("Beta is no longer the second letter.\n")
-    assert outcomes(read_in(store, folder / "inner" / "b.txt")) == {"inner/b.txt": "updated"}
-    assert len(names(store)) == 3, "its neighbours stay"
-
-
-def test_a_file_named_outright_outlives_its_folder_being_read(store: Store, folder: Path) -> None:
-    (folder / "notes.log").write_text("Gamma is the third letter.")
-    read_in(store, folder / "notes.log")
+    known, other = folder / "inner" / "b.txt", folder / "notes.log"
+    known.write_text("Beta is no longer the second letter.\n")
+    other.write_text("Gamma is the third letter.")
+    assert outcomes(read_in(store, known, other)) == {"inner/b.txt": "updated", "notes.log": "added"}
+    assert len(names(store)) == 4, "its neighbours stay"
     assert "notes.log" not in outcomes(read_in(store, folder))
     assert len(names(store)) == 4
 
@@ -239,14 +238,6 @@ def test_nothing_to_read_says_what_can_be(store: Store, tmp_path: Path) -> None:
         read_in(store, tmp_path / "nowhere")
 
 
-def test_a_crash_while_reading_leaves_the_library_as_it_was(store: Store, folder: Path) -> None:
-    read_in(store, folder)
-    (folder / "inner" / "b.txt").write_text("Beta never arrives.\n")
-    with pytest.raises(KeyboardInterrupt):
-        read_in(store, folder, embedder=_Failing(KeyboardInterrupt()))
-    assert "Beta is the second letter." in texts(store)
-
-
 def test_each_passage_keeps_its_vector_though_the_longest_come_first(store: Store, tmp_path: Path) -> None:
     lengths = [100 - number for number in range(70)]
     sections = [f"# {n}\n\nSection {n} says this. {'word ' * length}" for n, length in enumerate(lengths)]
@@ -344,6 +335,8 @@ def test_a_file_not_embedded_fails_alone_and_what_was_there_stays(store: Store, 
     events = read_in(store, folder, embedder=_Failing(error))
     assert [(e.name, e.error) for e in events if isinstance(e, FileFailed)] == [("inner/b.txt", error)]
     assert outcomes(events) == {"a.md": "added", "c.csv": "added", "z.txt": "added"}
+    with pytest.raises(KeyboardInterrupt):  # a crash
+        read_in(store, folder, embedder=_Failing(KeyboardInterrupt()))
     assert "Beta is the second letter." in texts(store)
 
 

@@ -13,7 +13,6 @@ NAMES = [f"{name}/{path.name}" for name in COLLECTIONS for path in documents(nam
 
 @cache
 def visible_text(name: str) -> str:
-    """The text of a document on one line."""
     return " ".join(read(root() / name).visible_text.split())
 
 

@@ -1,4 +1,4 @@
-"""The funnel's first stage on a small library."""
+"""The funnel's first stage on a small library, and the sections that a planner or a question names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agent.retrieval.recall import WEIGHTS, Recall, Strategy, aim
+from agent.retrieval.recall import WEIGHTS, Recall, Strategy, aim, match_sections, mentioned_sections
 from tests.agent.made import put
 from tests.scripted import HashEmbedder
 from traces.library import Library
@@ -132,3 +132,48 @@ def test_a_hard_aim_keeps_only_what_the_planner_names(library: Library) -> None:
     assert aim(library, both, "q", "news", "", hard=True) == [Scope(("news",))]
     assert aim(library, both, "q", "", "Item 2", hard=True) == [Scope(("reports", "news"), (), ("Item 2",))]
     assert aim(library, both, "q", "nowhere", "nothing like it", hard=True) == [Scope(("reports", "news"))]
+
+
+# --- sections, though worded otherwise ---------------------------------------------------------------
+
+_STORED = [
+    "Part I › Item 1. Business",
+    "Part I › Item 1A. Risk Factors",
+    "Part I › Item 1A. Risk Factors › Risks Related to Competition",
+    "Part II › Item 7. Management's Discussion and Analysis of Financial Condition",
+    "Part II › Item 7A. Quantitative and Qualitative Disclosures about Market Risk",
+    "Audit Committee",
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("Item 1A. Risk Factors", ["Part I › Item 1A. Risk Factors"]),
+        ("item 1a", ["Part I › Item 1A. Risk Factors"]),
+        ("Risk Factors section", ["Part I › Item 1A. Risk Factors"]),
+        ("Item 1", ["Part I › Item 1. Business"]),
+        ("Item 7", ["Part II › Item 7. Management's Discussion and Analysis of Financial Condition"]),
+        ("the audit committee", ["Audit Committee"]),
+        ("Cash flows", []),
+        ("", []),
+    ],
+)
+def test_match(wanted: str, expected: list[str]) -> None:
+    assert match_sections(wanted, _STORED) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (
+            "According to the annual report's risk factors, who competes?",
+            ["Part I › Item 1A. Risk Factors"],
+        ),
+        ("What does Item 7 say of revenue?", [_STORED[3]]),
+        ("Who chairs the audit committee?", ["Audit Committee"]),
+        ("What is the business about?", []),  # one common word names no section
+    ],
+)
+def test_mentioned(question: str, expected: list[str]) -> None:
+    assert mentioned_sections(question, _STORED) == expected

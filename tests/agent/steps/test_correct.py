@@ -31,14 +31,11 @@ def _short(**changes: Any) -> RunState:
 
 
 class _Web:
-    """Gives what it was told to."""
-
     def __init__(self, told: Gathered | WebUnreachable) -> None:
         self.told = told
         self.asked: list[str] = []
 
     def gather(self, query: str, **_: Any) -> Gathered:
-        """The pages, or the failure."""
         self.asked.append(query)
         if isinstance(self.told, WebUnreachable):
             raise self.told

@@ -26,7 +26,6 @@ UNSURE: dict[str, Any] = {"A": 0.2, "B": 0.1, "C": 0.7}  # the judge would FINIS
 
 
 def _open(**changes: Any) -> RunState:
-    """A second step is open."""
     plan, held = [step("Who?"), step("Where?")], [evidence(1, "Tolvang.")]
     return state(**{"plan": plan, "position": 0, "step": 1, "evidence": held, **changes})
 
@@ -37,7 +36,6 @@ def _nothing_found() -> RunState:
 
 
 def _done(**changes: Any) -> RunState:
-    """The plan is worked off."""
     return _open(plan=[step("Who?")], **changes)
 
 
@@ -95,7 +93,6 @@ class _Finisher:
     name = "learned"
 
     def decide(self, _state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """FINISH, or the first that is possible."""
         action = "FINISH" if "FINISH" in valid else valid[0]
         return Decision(action, certain(action), self.name, 0.0)
 

@@ -38,21 +38,14 @@ def _asked(
     return [one for one, _ in graded], only(events, ev.Warned)
 
 
-def test_the_model_grades_all_passages_in_one_call() -> None:
+def test_the_model_grades_all_passages_in_one_call_and_is_asked_again_for_what_it_leaves_out() -> None:
     reply = ("(C) Annual report. Lunch", {"A": "correct", "B": "ambiguous", "C": "incorrect"})
     assert _asked([reply], [_GOLD, _NEAR, _OFF]) == (["correct", "ambiguous", "incorrect"], [])
     assert _asked([], [])[0] == []
-
-
-def test_what_the_model_leaves_out_is_asked_for_again() -> None:
     replies: list[Scripted] = [{"A": "correct"}, ("could not be used", {"A": "correct", "B": "incorrect"})]
     assert _asked(replies, [_GOLD, _OFF])[0] == ["correct", "incorrect"]
-
-
-def test_an_answer_that_cannot_be_read_leaves_everything_ambiguous_and_says_so() -> None:
     grades, warned = _asked(["They are all nice.", "Very nice."], [_GOLD, _OFF])
-    assert grades == ["ambiguous", "ambiguous"]
-    assert warned
+    assert (grades, bool(warned)) == (["ambiguous", "ambiguous"], True)
 
 
 def test_a_passage_without_room_is_ambiguous() -> None:

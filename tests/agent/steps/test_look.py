@@ -55,25 +55,18 @@ def test_a_likely_answer_is_shown_before_the_other_passages_are_read(
 
 
 @pytest.mark.parametrize(
-    "reader",
+    ("question", "reader"),
     [
-        WordReader({QUESTION: ("Tolvang Ceramics", 0.4)}, reads=0.9),  # no likely answer
-        WordReader({QUESTION: ("Tolvang Ceramics", 0.9)}, reads=0.4),  # no likely passage
-        WordReader(),  # nothing marked
+        (QUESTION, WordReader({QUESTION: ("Tolvang Ceramics", 0.4)}, reads=0.9)),  # no likely answer
+        (QUESTION, WordReader({QUESTION: ("Tolvang Ceramics", 0.9)}, reads=0.4)),  # no likely passage
+        (QUESTION, WordReader()),  # nothing marked
+        ("谁供应 Orlavane 的 bearings?", WordReader()),  # in another script: the one that shares most words
     ],
 )
 def test_without_a_likely_answer_the_nearest_sentence_is_shown(
-    make: Make, events: Events, reader: WordReader
+    make: Make, events: Events, question: str, reader: WordReader
 ) -> None:
-    look(state(route=""), make(reader=reader))
-    (nearest,) = only(events, ev.FirstLook)
-    assert (nearest.answer, "Tolvang Ceramics" in nearest.sentence) == ("", True)
-
-
-def test_of_a_question_in_another_script_the_sentence_that_shares_most_words_is_shown(
-    make: Make, events: Events
-) -> None:
-    look(state(question="谁供应 Orlavane 的 bearings?"), make(reader=WordReader()))
+    look(state(question=question), make(reader=reader))
     (nearest,) = only(events, ev.FirstLook)
     assert (nearest.answer, "Tolvang Ceramics" in nearest.sentence) == ("", True)
 
@@ -105,19 +98,16 @@ def test_a_question_is_asked_as_typed_where_that_finds_a_clearly_likelier_answer
 
 
 @pytest.mark.parametrize(
-    ("plan", "tool"),
-    [([step("In other words?", tool="news")], "news"), ([step("a"), step("b", tool="news")], "")],
+    ("plan", "best", "tool"),
+    [
+        ([step("In other words?", tool="news")], [], "news"),
+        ([step("a"), step("b", tool="news")], [], ""),
+        ([step("In other words?", tool="news")], ["news"], "news"),
+        ([step("In other words?", tool="news")], ["reports"], ""),  # the best passage is in another
+    ],
 )
 def test_a_single_look_up_is_the_question_itself_where_the_plan_prefers(
-    make: Make, plan: list[object], tool: str
+    make: Make, plan: list[object], best: list[str], tool: str
 ) -> None:
-    assert single_shot(state(plan=plan), make())["plan"] == [step(QUESTION, tool=tool)]
-
-
-@pytest.mark.parametrize(("collection", "tool"), [("news", "news"), ("reports", "")])
-def test_a_collection_is_not_preferred_to_that_of_the_best_passage(
-    make: Make, collection: str, tool: str
-) -> None:
-    looked = [candidate(1, "Onions are harvested in May.", collection=collection)]
-    asked = state(plan=[step("In other words?", tool="news")], looked=looked)
-    assert single_shot(asked, make())["plan"] == [step(QUESTION, tool=tool)]
+    looked = [candidate(1, "Onions are harvested in May.", collection=name) for name in best]
+    assert single_shot(state(plan=plan, looked=looked), make())["plan"] == [step(QUESTION, tool=tool)]

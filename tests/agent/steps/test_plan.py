@@ -25,26 +25,6 @@ def _questions(steps: list[PlanStep]) -> list[str]:
     return [one["question"] for one in steps]
 
 
-def _taught(written: str, request: PlanRequest = _REQUEST) -> Plan:
-    with ScriptedCompleter([("Plan:", written)]) as model, scripted() as session:
-        return TaughtPlanner(model).begin(session, request)
-
-
-def test_one_text_of_the_taught_planner_says_all(make: Make) -> None:
-    assert _taught(" TALK").kind == "talk"
-    asked_back = _taught(" ASK Which plant?")
-    assert (asked_back.kind, asked_back.question, asked_back.steps) == ("ask", "Which plant?", [])
-    followed = _taught(" Where is Tolvang's plant?\n=", _FOLLOW_UP)
-    assert followed.question == "Where is Tolvang's plant?"
-    assert _questions(followed.steps) == [followed.question]
-    several = _taught(" =\n[b] Who supplies the bearings?\nWhere is the plant of #1?")
-    assert [(one["question"], one["tool"]) for one in several.steps] == [
-        ("Who supplies the bearings?", "b"),
-        ("Where is the plant of #1?", ""),
-    ]
-    assert several.origin == "planner"
-
-
 def test_a_question_that_stands_alone_borrows_nothing_from_the_conversation() -> None:
     request = PlanRequest(
         "What is the excess, and who wrote?", history=[("Who sells bearings?", "Tolvang.")]
@@ -58,7 +38,8 @@ def test_a_question_that_stands_alone_borrows_nothing_from_the_conversation() ->
 
 
 def test_what_is_no_plan_becomes_the_whole_question() -> None:
-    made = _taught("I cannot help with that.")
+    with ScriptedCompleter([("Plan:", "I cannot help with that.")]) as model, scripted() as session:
+        made = TaughtPlanner(model).begin(session, _REQUEST)
     assert (made.kind, _questions(made.steps), made.origin) == ("search", [_REQUEST.question], "default")
 
 

@@ -25,15 +25,15 @@ from traces.store import Store
 
 REPLIES: list[Scripted] = [TWO_STEPS, FIRST]
 SEARCHED = "Which depot keeps spare turbines?"
-DEPOTS = {f"depot-{n}": [f"Depot {n} keeps spare turbines under cover."] for n in range(30)}
+DEPOTS = [f"Depot {n} keeps spare turbines under cover." for n in range(30)]
 HIDDEN = "Spare parts lie under cover at Vexholm."
 """Passages with all the words of `SEARCHED`, more than are read, and one with few of them."""
 
 
 def read_depots(library: Library) -> WordReader:
     """A reader that knows an answer to `SEARCHED` in the hidden passage alone."""
-    for name, texts in {**DEPOTS, "stores": [HIDDEN]}.items():
-        put(library, name, texts)
+    put(library, "depots", DEPOTS)
+    put(library, "stores", [HIDDEN])
     return WordReader({SEARCHED: ("Vexholm", 0.95)})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,27 +12,14 @@ import agent.events as ev
 from agent import prompts
 from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.prompts import NOT_FOUND
-from agent.state import Candidate, Evidence, Note, still_missing
+from agent.state import Candidate, Evidence, Note
 from agent.steps import answering
 from agent.steps.answering import abstains
-from agent.steps.synthesise import from_findings, gaps, synthesise, with_gaps
-from models.protocols import Reply, Support, Usage
+from agent.steps.synthesise import from_findings, synthesise
+from models.protocols import Reader, Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, only, span, state, step
 from tests.agent.steps.conftest import Events, Make
-from tests.scripted import ScriptedChat, WordReader
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (f"{NOT_FOUND} [1]", True),
-        ("not found in your documents", True),
-        ("The margin is not stated [1].", False),  # a sentence like any other: it is checked
-        ("", False),
-    ],
-)
-def test_abstains(answer: str, expected: bool) -> None:
-    assert abstains(answer) is expected
+from tests.scripted import Scripted, ScriptedChat, WordReader
 
 
 @pytest.mark.parametrize(
@@ -79,20 +67,6 @@ def test_the_earlier_version_of_a_finding_is_told_behind_it() -> None:
     assert "[2]. Earlier (Prices of 2023): 40 euros – It" in from_findings(found, held)
 
 
-def test_what_a_later_revision_found_is_not_missing() -> None:
-    lost, found = note(""), note("Ann did it.", 1)
-    assert still_missing([lost, found]) == [lost]
-    assert still_missing([lost, Note({**found, "revision": 1})]) == []
-
-
-def test_an_answer_is_followed_by_its_gaps() -> None:
-    missing = gaps(["How much?", "The insurer."])
-    assert missing == [f"{NOT_FOUND.rstrip('.')}: How much?", f"{NOT_FOUND.rstrip('.')}: The insurer."]
-    assert with_gaps("A [1].", missing[:1]) == f"A [1]. {missing[0]}"
-    assert with_gaps("A [1].", missing[:1], "report").endswith(f"## What was not found\n\n- {missing[0]}")
-    assert with_gaps("A [1].", []) == "A [1]."
-
-
 # --- the step ---------------------------------------------------------------------------------------
 
 _HELD = [
@@ -105,6 +79,7 @@ _NOTES = [
     note("It burned in Brevnes.", 2, question="Question 2?", step=2),
 ]
 _LOST = note("", question="Question 2?", step=2)
+_PLAN = [step(note["question"]) for note in _NOTES]
 _FINDINGS = "Tolvang supplies them [1]. It burned in Brevnes [2]."
 
 
@@ -121,11 +96,14 @@ def test_the_model_writes(make: Make, events: Events) -> None:
 
 def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None:
     held = [evidence(number, f"Passage {number}.", score=number / 10) for number in range(1, 9)]
-    deps = make([("[3] Passage 3.", "Tolvang does [8].")])
+    held[1]["best"] = True
+    deps = make([("[2] Passage 2.", "Tolvang does [8].")])
     _draft(deps, evidence=held, notes=_NOTES[:1], notebook=["STEP 1"])
     assert isinstance(deps.session.chat, ScriptedChat)
     prompt = deps.session.chat.calls[-1].messages[-1].content
-    assert prompt.startswith("PASSAGES:\n[3]")  # the six best, in the order of their numbers
+    shown = re.findall(r"^\[(\d)\] Passage", prompt, re.MULTILINE)
+    assert shown == ["2", "4", "5", "6", "7", "8"], "the best of a look-up, and the likeliest"
+    assert prompt.startswith("PASSAGES:\n[2]")
     assert "- Tolvang supplies them. [1]" in prompt
     assert "STEP 1" not in prompt
 
@@ -289,8 +267,14 @@ def test_in_another_language_a_refusal_gives_way_to_a_likely_answer_without_the_
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
 
 
+def _in_parts(make: Make, replies: Sequence[Scripted], reader: Reader = _JUDGING, **changes: Any) -> str:
+    """The draft of a model that was taught, for a question of two look-ups."""
+    asked = {"evidence": _DOUBTFUL, "plan": _PLAN, "route": "deep", **changes}
+    return str(_draft(make(replies, taught=True, reader=reader), **asked)["draft"])
+
+
 def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages(make: Make) -> None:
-    plan = [step(note["question"]) for note in _NOTES] + [step("For how long did it stop?")]
+    plan = [*_PLAN, step("For how long did it stop?")]
     answers = [
         ("QUESTION: Who supplies", "Tolvang does."),
         ("QUESTION: Question 1?", "Tolvang does."),  # which the draft says already
@@ -311,51 +295,22 @@ def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
 ) -> None:
     monkeypatch.setattr(answering, "_MOST_PASSAGES", 1)
     held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2, "score": 0.0})]
-    plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND, "It burned."]
-    draft = _draft(make(replies, taught=True, reader=_JUDGING), evidence=held, plan=plan, route="deep")[
-        "draft"
-    ]
-    assert draft == "Tolvang does [1]. It burned [2]."
-
-
-def test_each_look_up_has_its_best_passage_in_the_prompt(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(answering, "_MOST_PASSAGES", 2)
-    held = [
-        evidence(1, "Fact 1.", score=0.9, best=True),
-        evidence(2, "Fact 2.", score=0.8),
-        evidence(3, "Fact 3.", score=0.1, best=True),
-    ]
-    deps = make()
-    assert [item["number"] for item in answering.most_likely(held, deps.session)] == [1, 3]
+    assert _in_parts(make, replies, evidence=held) == "Tolvang does [1]. It burned [2]."
 
 
 def test_where_the_whole_question_is_refused_its_look_ups_are_answered(make: Make) -> None:
-    plan = [step(note["question"]) for note in _NOTES]
     answers = [
         ("QUESTION: Who supplies", NOT_FOUND),
         ("QUESTION: Question 1?", "Tolvang does."),
         ("QUESTION: Question 2?", NOT_FOUND),
     ]
-    notes = [_NOTES[0], _LOST]
-    draft = _draft(
-        make(answers, taught=True, reader=_JUDGING),
-        evidence=_DOUBTFUL,
-        notes=notes,
-        plan=plan,
-        route="deep",
-    )["draft"]
-    assert draft == "Tolvang does [1]."
+    assert _in_parts(make, answers, notes=[_NOTES[0], _LOST]) == "Tolvang does [1]."
 
 
 def test_what_the_reader_does_not_take_for_an_answer_is_not_added(make: Make) -> None:
-    plan = [step(note["question"]) for note in _NOTES]
     replies = ["Tolvang does.", "Tolvang does.", "It burned."]
-    deps = make(replies, taught=True, reader=_DOUBTING)
-    draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep")["draft"]
-    assert draft == "Tolvang does [1]."
+    assert _in_parts(make, replies, _DOUBTING) == "Tolvang does [1]."
 
 
 class _OneFact(WordReader):
@@ -364,6 +319,18 @@ class _OneFact(WordReader):
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         joined = Support(0.1, 0.1, 0.8)
         return [joined if " and " in text else Support(0.9, 0.05, 0.05) for text, _ in pairs]
+
+
+_COSTS = "What is the cost of the {} one?"
+
+
+def _of_two(make: Make, notes: list[Note], second: str, *replies: str) -> str:
+    """What becomes of a draft about two look-ups, of which the first is answered."""
+    held = [evidence(1, "The new one costs 44."), evidence(2, second)]
+    draft, reply = replies
+    plan = [step(note["question"]) for note in notes]
+    texts = [draft, "The new one costs 44.", reply]
+    return _in_parts(make, texts, _OneFact(reads=0.9), evidence=held, notes=notes, plan=plan)
 
 
 @pytest.mark.parametrize(
@@ -375,42 +342,24 @@ class _OneFact(WordReader):
     ],
 )
 def test_an_unsupported_sentence_is_written_by_look_up(make: Make, second: str, expected: str) -> None:
-    held = [evidence(1, "The new one costs 44."), evidence(2, "The old one costs 38.")]
     notes = [
-        note("44", 1, question="What is the cost of the new one?"),
-        note(
-            "38",
-            2,
-            question="What is the cost of the old one?",
-            step=2,
-            sentence="38 is what the old one costs.",
-        ),
+        note("44", 1, question=_COSTS.format("new")),
+        note("38", 2, question=_COSTS.format("old"), step=2, sentence="38 is what the old one costs."),
     ]
-    replies = ["The new one costs 44 and the old one 38.", "The new one costs 44.", second]
-    plan = [step(note["question"]) for note in notes]
-    deps = make(replies, taught=True, reader=_OneFact(reads=0.9))
-    assert _draft(deps, evidence=held, notes=notes, plan=plan, route="deep")["draft"] == expected
+    assert _of_two(
+        make, notes, "The old one costs 38.", "The new one costs 44 and the old one 38.", second
+    ) == (expected)
 
 
 def test_a_sentence_stays_where_a_look_up_has_no_sentence_of_its_own(make: Make) -> None:
-    held = [evidence(1, "The new one costs 44."), evidence(2, "The old one is of beta3.")]
-    notes = [
-        note("44", 1, question="What is the cost of the new one?"),
-        note("", question="Of what is it?", step=2),
-    ]
+    notes = [note("44", 1, question=_COSTS.format("new")), note("", question="Of what is it?", step=2)]
     draft = "The new one costs 44 and the old one is of beta3."
-    replies = [draft, "The new one costs 44.", NOT_FOUND]
-    plan = [step(note["question"]) for note in notes]
-    deps = make(replies, taught=True, reader=_OneFact(reads=0.9))
-    written = _draft(deps, evidence=held, notes=notes, plan=plan, route="deep")["draft"]
+    written = _of_two(make, notes, "The old one is of beta3.", draft, NOT_FOUND)
     assert written.startswith(draft.rstrip("."))
 
 
 def test_who_wants_the_answer_now_does_not_wait_for_look_ups_that_it_leaves_out(make: Make) -> None:
-    plan = [step(note["question"]) for note in _NOTES]
-    deps = make(["Tolvang does."], taught=True)
-    draft = _draft(deps, evidence=_DOUBTFUL, plan=plan, route="deep", stopped_because=ANSWER_NOW)["draft"]
-    assert draft == "Tolvang does [1]."
+    assert _in_parts(make, ["Tolvang does."], stopped_because=ANSWER_NOW) == "Tolvang does [1]."
 
 
 # --- what the question found by itself --------------------------------------------------------------

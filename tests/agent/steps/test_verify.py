@@ -213,14 +213,9 @@ def test_grounded(verdicts: list[Verdict], expected: bool, part: float) -> None:
     assert not grounded(claims, [])
 
 
-def _asked(
-    claims: list[Claim],
-    judgements: Sequence[Support],
-    *replies: Scripted,
-    kept: Sequence[Evidence] = (_FIRE,),
-) -> list[Claim]:
+def _asked(claims: list[Claim], judgements: Sequence[Support], *replies: Scripted) -> list[Claim]:
     with scripted(*replies) as session, ScriptedReader(judgements) as reader:
-        return verify_by_model(reader, session, ["What happened?"], claims, list(kept))
+        return verify_by_model(reader, session, ["What happened?"], claims, [_FIRE])
 
 
 def test_the_model_judges_but_not_what_code_knows() -> None:
@@ -235,16 +230,6 @@ def test_the_model_judges_but_not_what_code_knows() -> None:
     assert judged[0]["reason"] == "[1] says only part of this"
     (uncited,) = _asked(claims[2:], [_NEITHER])  # nothing is asked
     assert uncited["reason"] == "no passage is cited"
-
-
-@pytest.mark.parametrize(
-    ("verdict", "reason"),
-    [("partly", "[1] and [2] say only part of this"), ("not", "[1] and [2] do not say this")],
-)
-def test_of_several_passages_the_reason_is_in_the_plural(verdict: Verdict, reason: str) -> None:
-    claim = _claim("A fire halted production for seven weeks.", 1, 2)
-    (judged,) = _asked([claim], [_YES, _YES, _YES], {"verdicts": [verdict]}, kept=_ALL)
-    assert judged["reason"] == reason
 
 
 @pytest.mark.parametrize("reply", [{"verdicts": []}, BudgetExhausted("tokens")])
@@ -355,6 +340,7 @@ def test_what_is_unsupported_is_flagged_and_what_is_repeated_stands_once(
     [
         (_LOST, "normal", f"{_HALTED} {_MISSING}"),
         (_LOST, "report", f"{_HALTED}\n\n## What was not found\n\n- {_MISSING}"),
+        (note("", question="The sum."), "normal", f"{_HALTED} Not found in your documents: The sum."),
         (Note({**_LOST, "relevance": 0.3}), "normal", _HALTED),  # it may stand in a passage
     ],
 )
@@ -380,7 +366,11 @@ def test_who_wants_the_answer_now_does_not_wait_for_the_model_to_say_what_is_mis
 
 @pytest.mark.parametrize(
     ("draft", "status"),
-    [("", "not_found"), (f"{NOT_FOUND} A fire halted production [1].", ""), (NOT_FOUND, "")],
+    [
+        ("", "not_found"),
+        (f"{NOT_FOUND} A fire halted production [1].", ""),
+        *((refusal, "") for refusal in (NOT_FOUND, f"{NOT_FOUND} [1]", "not found in your documents")),
+    ],
 )
 def test_not_found(make: Make, events: Events, draft: str, status: str) -> None:
     update = verify(state(draft=draft, status=status, notes=[_FOUND], evidence=_HELD), make())

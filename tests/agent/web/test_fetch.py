@@ -1,4 +1,4 @@
-"""The guards of a fetch: what is refused, what is bounded, and what goes along."""
+"""The guards of a fetch: which addresses are public, what is refused or bounded, and what goes along."""
 
 from __future__ import annotations
 
@@ -12,9 +12,67 @@ from typing import Any
 
 import pytest
 
-from agent.web.fetch import Fetcher, Limits, PageFailed
+from agent.web.fetch import Fetcher, Limits, PageFailed, is_public, public_addresses
 from tests.agent.web.loopback import Answer, Site
 
+_PRIVATE = (
+    "127.0.0.1 127.8.9.10 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 "
+    "0.0.0.0 0.1.2.3 192.0.0.8 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 192.88.99.1 224.0.0.1 "
+    "239.255.255.250 240.0.0.1 255.255.255.255 168.63.129.16 ::1 :: fe80::1 fe80::1%eth0 fec0::1 "
+    "fc00::1 fd00:ec2::254 "
+    "ff02::1 ff0e::1 2001:db8::1 3fff::1 100::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 "
+    "::ffff:169.254.169.254 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 2002:7f00:1:: 2002:c0a8:101::1 "
+    "2001::1"
+).split()
+_PUBLIC = (
+    "8.8.8.8 1.1.1.1 172.32.0.1 93.184.215.14 2606:4700::1111 2a00:1450:4001:81b::200e ::ffff:8.8.8.8 "
+    "64:ff9b::808:808 2002:808:808::1"
+).split()
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [*((address, False) for address in _PRIVATE), *((address, True) for address in _PUBLIC)],
+)
+def test_what_is_the_public_internet(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "127.1", "0x7f.1", "0177.0.0.1", "2130706433", "0x7f000001", "0", "::1", "127.0.0.1"],
+)
+def test_odd_spellings_are_judged_by_what_the_lookup_makes_of_them(host: str) -> None:
+    with pytest.raises(PageFailed, match="private network or this machine"):
+        public_addresses(host, 80)
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b", "x" * 70 + ".org", "exa%20mple.org"])
+def test_a_name_that_leads_nowhere_is_a_sentence(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+
+    def without_network(name: str, *rest: object, **more: object) -> object:
+        if name.isascii() and ".." not in name and len(name) < 64:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return real(name, *rest, **more)  # type: ignore[arg-type] # refuses it before asking anyone
+
+    monkeypatch.setattr(socket, "getaddrinfo", without_network)
+    with pytest.raises(PageFailed, match="cannot be found"):
+        public_addresses(host, 80)
+
+
+def test_one_private_address_among_public_ones_is_enough_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("8.8.8.8", "10.0.0.1")
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: entries)
+    with pytest.raises(PageFailed, match=r"10\.0\.0\.1"):
+        public_addresses("example.org", 80)
+
+
+# --- a fetch ------------------------------------------------------------------------------------------
+
+_PACKED = {"Content-Encoding": "gzip"}
 _PAGE = b"<html><body><p>Only this is visible.</p></body></html>"
 
 
@@ -48,16 +106,18 @@ def _as(monkeypatch: pytest.MonkeyPatch, names: dict[str, list[str]]) -> list[st
 
 def test_a_page_comes_with_what_the_site_says_of_it_and_only_what_is_honest_goes_along() -> None:
     told = Answer(_PAGE, "Text/HTML; charset=ISO-8859-1", headers={"Set-Cookie": "who=me"})
-    with Site({"/a?b=c": told, "/b": Answer(_PAGE, None)}) as site:
+    packed = Answer(gzip.compress(_PAGE), None, headers=_PACKED)
+    with Site({"/a?b=c": told, "/b": packed}) as site:
         fetcher = _fetcher(site, contact="me@example.org")
         page = fetcher.fetch(f"{site.url}/a?b=c#part")
-        fetcher.fetch(f"{site.url}/b")
+        assert fetcher.fetch(f"{site.url}/b").data == _PAGE, "unpacked"
     assert (page.url, page.media_type, page.charset) == (f"{site.url}/a?b=c", "text/html", "iso-8859-1")
     assert page.data == _PAGE
     for headers in site.headers:
         assert headers["User-Agent"].startswith("deepthink-tui")
         assert "me@example.org" not in headers["User-Agent"], "that is for the SEC alone"
         assert {"Cookie", "Authorization", "Referer"}.isdisjoint(headers)
+    assert site.headers[-1]["Accept-Encoding"] == "gzip"
 
 
 def test_the_sec_is_told_whom_to_write_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +219,6 @@ def test_a_redirect_is_checked_as_the_first_address_was(target: str, words: str)
     assert inside.asked == []
 
 
-_PACKED = {"Content-Encoding": "gzip"}
 _SMALL = Limits(size=1 << 20)
 
 
@@ -194,12 +253,6 @@ def test_an_answer_that_is_no_page_too_large_damaged_or_slow_is_refused_with_a_s
         message = _refused(_fetcher(site, limits=limits or Limits()), f"{site.url}/", robots=False)
     assert words in message
     assert message.isprintable()
-
-
-def test_a_packed_page_is_unpacked() -> None:
-    with Site({"/": Answer(gzip.compress(_PAGE), headers=_PACKED)}) as site:
-        assert _fetcher(site).fetch(f"{site.url}/").data == _PAGE
-    assert site.headers[-1]["Accept-Encoding"] == "gzip"
 
 
 def test_robots_txt_is_asked_once_and_heeded() -> None:

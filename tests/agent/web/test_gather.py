@@ -87,7 +87,9 @@ def test_pages_become_documents_that_are_searched_like_any_other(
     assert any("passages" in text for text in told)
 
 
-def test_what_is_there_is_not_fetched_again_for_a_week(web: Open, site: Site, store: Store) -> None:
+def test_what_is_there_is_not_fetched_again_for_a_week_unless_it_is_outgrown(
+    web: Open, site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = web().gather("x")
     asked = list(site.asked)
     again = web().gather("y")
@@ -98,6 +100,9 @@ def test_what_is_there_is_not_fetched_again_for_a_week(web: Open, site: Site, st
     _age(store, days=6.9)
     web().gather("x")
     assert site.asked == asked
+    monkeypatch.setattr("agent.documents.indexing.READER_VERSION", 99)
+    monkeypatch.setattr(gathering, "READER_VERSION", 99)
+    assert [page.cached for page in web().gather("x").pages] == [False, False]
 
 
 def test_an_old_copy_is_fetched_again_and_replaced_if_changed(web: Open, site: Site, store: Store) -> None:
@@ -115,13 +120,6 @@ def test_an_old_copy_is_fetched_again_and_replaced_if_changed(web: Open, site: S
     site.asked.clear()
     assert all(page.cached for page in run.gather("another step").pages)
     assert site.asked == [], "within a run nothing is fetched twice"
-
-
-def test_an_outgrown_copy_is_fetched_again(web: Open, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    web().gather("x")
-    monkeypatch.setattr("agent.documents.indexing.READER_VERSION", 99)
-    monkeypatch.setattr(gathering, "READER_VERSION", 99)
-    assert [page.cached for page in web().gather("x").pages] == [False, False]
 
 
 def test_an_old_copy_serves_where_the_page_is_gone(web: Open, site: Site, store: Store) -> None:

@@ -55,8 +55,9 @@ def doubled_sentences(document: ParsedDocument, chunks: Sequence[Chunk]) -> list
     visible = " ".join(words(document.visible_text))
 
     def is_doubled(sentence: str, count: int) -> bool:
+        if count == 1 or len(sentence.split()) < _SHORTEST:
+            return False
         half = len(sentence) // 2  # at the end of a page a running header may stand in the middle
-        seen = max(visible.count(part) for part in (sentence[:half], sentence[half:]))
-        return count > max(1, seen) and len(sentence.split()) >= _SHORTEST
+        return count > max(visible.count(part) for part in (sentence[:half], sentence[half:]))
 
     return [sentence for sentence, count in times.items() if is_doubled(sentence, count)]

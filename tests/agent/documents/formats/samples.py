@@ -101,7 +101,6 @@ def docx_file(*paragraphs: str) -> bytes:
 
 
 def saved(document: Any) -> bytes:
-    """A python-docx document as bytes."""
     out = BytesIO()
     document.save(out)
     return out.getvalue()

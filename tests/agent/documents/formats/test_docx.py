@@ -52,7 +52,7 @@ def test_headings_lists_and_tables_in_order() -> None:
     assert coverage(parsed, chunk(parsed)) == 1.0
 
 
-def test_merged_cells_and_a_bold_header() -> None:
+def test_merged_cells_a_bold_header_and_a_row_that_begins_further_right() -> None:
     document = docx.Document()
     table = document.add_table(rows=4, cols=3)
     table.cell(0, 1).merge(table.cell(0, 2)).text = "Region"
@@ -62,7 +62,14 @@ def test_merged_cells_and_a_bold_header() -> None:
     for row, figures in ((2, ("7", "9")), (3, ("8", "3"))):
         for column, text in enumerate(figures, start=1):
             table.cell(row, column).text = text
-    (found,) = tables(parse("a.docx", saved(document)))
+    document.add_paragraph("Sales were as follows.")
+    shifted = document.add_table(rows=3, cols=3)
+    fill(shifted, [("", "2023", "2022"), ("Sales", "12", "11"), ("", "100 %", "90 %")])
+    last: Any = shifted.rows[2]._tr
+    last.remove(last.tc_lst[0])
+    last.get_or_add_trPr().append(parse_xml(f"<w:gridBefore {nsdecls('w')} w:val='1'/>"))
+    found, sales = tables(parse("a.docx", saved(document)))
+    assert sales.rows == (("Sales", "12", "11"), ("", "100 %", "90 %"))
     assert found.header == (("Name", "Region East", "Region West"),)
     assert found.rows == (("Anna", "7", "9"), ("Anna", "8", "3"))
 
@@ -77,7 +84,7 @@ def test_headings_by_look_where_no_style_says_so() -> None:
     assert kinds[2] == ("heading", "Findings")
 
 
-def test_text_in_content_controls_and_revisions() -> None:
+def test_text_in_content_controls_and_revisions_and_footnotes_at_the_end() -> None:
     document = docx.Document()
     document.add_paragraph("Before.")
     body: Any = document.element.body
@@ -92,23 +99,15 @@ def test_text_in_content_controls_and_revisions() -> None:
     )
     for index, paragraph in enumerate(paragraphs, start=1):
         body.insert(index, parse_xml(paragraph))
-    parsed = parse("a.docx", saved(document))
-    texts = [text for _, _, text in shape(parsed)]
-    assert texts == ["Before.", "Controlled.", "Kept and new.", "From:", "To: moved"]
-    assert parsed.visible_text == "\n".join(texts)
-    assert coverage(parsed, chunk(parsed)) == 1.0
-
-
-def test_footnotes_come_at_the_end() -> None:
-    note = "<w:footnote w:id='1'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>"
-    notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>".encode()
-    document = docx.Document()
-    document.add_paragraph("Body.")
+    note = f"<w:footnote w:id='1'><w:p>{run('A note.')}</w:p></w:footnote>"
+    notes = f"<w:footnotes {space}>{note}</w:footnotes>".encode()
     package = document.part.package
     part = Part(PackURI("/word/footnotes.xml"), CONTENT_TYPE.WML_FOOTNOTES, notes, package)
     document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
     parsed = parse("a.docx", saved(document))
-    assert [text for _, _, text in shape(parsed)] == ["Body.", "A note."]
+    texts = [text for _, _, text in shape(parsed)]
+    assert texts == ["Before.", "Controlled.", "Kept and new.", "From:", "To: moved", "A note."]
+    assert parsed.visible_text == "\n".join(texts)
     assert coverage(parsed, chunk(parsed)) == 1.0
 
 
@@ -127,17 +126,6 @@ def test_a_table_in_a_cell_leaves_the_table_around_it_whole() -> None:
     assert within.caption == "Oslo"
     assert within.rows == (("First", "2"), ("Second", "3"))
     assert coverage(parsed, chunk(parsed)) == 1.0
-
-
-def test_a_row_that_begins_further_right_keeps_its_columns() -> None:
-    document = docx.Document()
-    table = document.add_table(rows=3, cols=3)
-    fill(table, [("", "2023", "2022"), ("Sales", "12", "11"), ("", "100 %", "90 %")])
-    last: Any = table.rows[2]._tr
-    last.remove(last.tc_lst[0])
-    last.get_or_add_trPr().append(parse_xml(f"<w:gridBefore {nsdecls('w')} w:val='1'/>"))
-    (found,) = tables(parse("a.docx", saved(document)))
-    assert found.rows == (("Sales", "12", "11"), ("", "100 %", "90 %"))
 
 
 @pytest.mark.parametrize("laid_out", [False, True])

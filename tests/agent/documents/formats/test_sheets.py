@@ -65,9 +65,9 @@ def test_merged_cells_name_all_that_they_cover_and_formulas_give_their_values() 
 
 
 def test_a_long_sheet_is_cut_beneath_its_header() -> None:
-    rows: list[list[object]] = [["Entry", "Sum"], *([f"E{number:05}", number] for number in range(3000))]
+    rows: list[list[object]] = [["Entry", "Sum"], *([f"E{number:05}", number] for number in range(600))]
     document = parse("a.xlsx", workbook(Ledger=rows))
     passages = chunk(document)
     assert coverage(document, passages) == 1
-    (holding,) = [piece for piece in passages if "E02718" in piece.text]
+    (holding,) = [piece for piece in passages if "E00518" in piece.text]
     assert holding.text.startswith("Entry | Sum")

@@ -34,18 +34,6 @@ Text right under it.
 """
 
 
-def test_a_line_that_had_room_for_the_next_word_was_not_wrapped() -> None:
-    text = (
-        "2. Waiting list\nHannelore gives the waiting list to Ravi because of her new job. From May on\n"
-        "Ravi looks after it."
-    )
-    (block,) = parse("minutes.txt", text).blocks
-    assert block.text == (
-        "2. Waiting list\nHannelore gives the waiting list to Ravi because of her new job. From May on "
-        "Ravi looks after it."
-    )
-
-
 def test_text() -> None:
     document = parse("a.txt", PAGE)
     assert document.title == "ANNUAL REPORT"
@@ -72,6 +60,10 @@ def test_text() -> None:
     assert table.rows == (("Revenue", "1,000", "900"), ("Cost", "(500)", "(450)"))
 
 
+WRAPPED = (
+    "Hannelore gives the waiting list to Ravi because of her new job. From May on\nRavi looks after it."
+)
+POEM = "Roses are red,\nViolets are blue,\nLines such as these\nStay as they do."
 PROSE = [
     (
         "It was a cold day.  The men walked slowly.  Nobody\n"
@@ -116,9 +108,37 @@ def rows_of(name: str, text: str) -> list[str]:
     return [" | ".join(row) for row in (*(table.header or [()]), *table.rows)]
 
 
-@pytest.mark.parametrize("prose", PROSE)
-def test_gaps_without_columns_are_prose(prose: str) -> None:
-    assert shape(parse("a.txt", prose)) == [("text", 0, " ".join(prose.split()))]
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        *((prose, [("text", 0, " ".join(prose.split()))]) for prose in PROSE),
+        # A line that had room for the next word was not wrapped.
+        (f"2. Waiting list\n{WRAPPED}", [("text", 0, "2. Waiting list\n" + WRAPPED.replace("\n", " "))]),
+        (POEM, [("text", 0, POEM)]),
+        # What is not seen is no text.
+        (
+            "ABOUT\n\n\u200b\n\nOne line,\n\u2060\u200c\nand another: می\u200cخواهم\n\n\ufeff \u00ad\n",
+            [
+                ("heading", 2, "ABOUT"),
+                ("text", 0, "One line,"),
+                ("text", 0, "and another: می\u200cخواهم"),
+            ],
+        ),
+        (
+            "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n",
+            [
+                ("heading", 1, "第一章 总则"),
+                ("text", 0, "为了规范管理，制定本办法。"),
+                ("heading", 2, "第一条 适用范围"),
+                ("text", 0, "本办法适用于本市。"),
+            ],
+        ),
+    ],
+)
+def test_lines_are_joined_only_where_they_were_wrapped(
+    text: str, blocks: list[tuple[str, int, str]]
+) -> None:
+    assert shape(parse("a.txt", text)) == blocks
 
 
 @pytest.mark.parametrize(("text", "rows"), TABLES)
@@ -181,42 +201,13 @@ def test_a_date_with_a_label_at_the_top_is_the_date(name: str, text: str, date: 
     assert parse(name, text).date == date
 
 
-def test_chinese() -> None:
-    text = "第一章 总则\n\n为了规范管理，\n制定本办法。\n\n第一条 适用范围\n\n本办法适用于本市。\n"
-    assert shape(parse("a.txt", text)) == [
-        ("heading", 1, "第一章 总则"),
-        ("text", 0, "为了规范管理，制定本办法。"),
-        ("heading", 2, "第一条 适用范围"),
-        ("text", 0, "本办法适用于本市。"),
-    ]
-
-
-def test_short_lines_stay_apart() -> None:
-    poem = "Roses are red,\nViolets are blue,\nLines such as these\nStay as they do."
-    assert shape(parse("a.txt", poem)) == [("text", 0, poem)]
-
-
-def test_what_is_not_seen_is_no_text() -> None:
-    text = (
-        "INTRODUCTION\n\n\u200b\n\nOne line,\n\u2060\u200c\nand another: می\u200cخواهم\n\n\ufeff \u00ad\n"
-    )
-    assert shape(parse("a.txt", text)) == [
-        ("heading", 2, "INTRODUCTION"),
-        ("text", 0, "One line,"),
-        ("text", 0, "and another: می\u200cخواهم"),
-    ]
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_separators(separator: str) -> None:
-    rows = [["name", "amount", "note"], ["A", "1.5", '"with, and; inside"'], ["B", "2", ""]]
-    table = rows_of("a.csv", "\n".join(separator.join(row) for row in rows))
-    assert table == ["name | amount | note", "A | 1.5 | with, and; inside", "B | 2 | "]
-
-
 @pytest.mark.parametrize(
     ("text", "header", "first"),
     [
+        *(
+            (f'name{sign}note\nA{sign}"with, and; in"\nB{sign}\n', "name | note", "A | with, and; in")
+            for sign in ",;\t|"
+        ),
         ("a,1\nb,2\n", "", "a | 1"),
         ("month,sum\nMay,1\nJune,2,late\n", "month | sum | ", "May | 1 | "),
         # A comma in a number or in words separates nothing.
