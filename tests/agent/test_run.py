@@ -67,19 +67,8 @@ def test_a_revision_keeps_what_is_known_and_asks_anew_for_the_rest(ask: Ask) -> 
     assert only(events, ev.Decided)[-1].state["missing"] == []
 
 
-def test_a_run_whose_end_cannot_be_stored_tells_its_end(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_args: object, **_named: object) -> None:
-        raise StoreBusy("held")
-
-    monkeypatch.setattr(Runs, "record", busy)
-    events: list[ev.Event] = []
-    with pytest.raises(StoreBusy):
-        ask(WHOLE, seen=events)
-    assert end(events).status == "answered"
-
-
 @pytest.mark.parametrize("busy_again", [False, True])
-def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
+def test_what_a_busy_store_did_not_take_is_told_and_stored_when_the_run_is_resumed(
     busy_again: bool, ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = Runs.record
@@ -94,6 +83,7 @@ def test_what_a_busy_store_did_not_take_is_stored_when_the_run_is_resumed(
     events: list[ev.Event] = []
     with pytest.raises(StoreBusy):
         ask(WHOLE, seen=events)
+    assert end(events).status == "answered"
     stored = Runs(store).find("last")
     assert (stored.status, stored.finished) == ("running", None)
     busy[:] = [True] if busy_again else []

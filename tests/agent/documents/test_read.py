@@ -85,13 +85,10 @@ def test_a_full_date_at_either_end_of_the_name_dates_what_states_none(
     assert parse(name, text).date == date
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.pdf", tmp_path):
         with pytest.raises(UnreadableDocument, match="cannot be opened"):
             read(path)
-
-
-def test_too_large(tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     with path.open("wb") as file:
         file.truncate(200 * 1024 * 1024)

@@ -72,17 +72,11 @@ def test_feedback_adds_the_distinctive_words_of_the_best_passages(idle_session: 
     assert ("Porto" in of_all, "Porto" in of_best) == (True, False)
 
 
-def test_feedback_adds_no_figures(idle_session: Session) -> None:
+def test_feedback_adds_no_figures_and_nothing_where_there_is_no_passage(idle_session: Session) -> None:
     (reworded,) = _reword(idle_session, QUERY, [QUERY], "Heating kWh\nA1 | 3190 | 4760\nB1 | 3310 | 4880")
     assert reworded == "chairs audit committee Orlavane Heating kWh"
-
-
-def test_feedback_in_chinese(idle_session: Session) -> None:
-    (reworded,) = _reword(idle_session, "云浦工厂的年产能是多少？", [], "第二条生产线于2025年投产")
-    assert "生产" in reworded
-
-
-def test_without_passages_the_words_that_say_something_are_left(idle_session: Session) -> None:
+    (chinese,) = _reword(idle_session, "云浦工厂的年产能是多少？", [], "第二条生产线于2025年投产")
+    assert "生产" in chinese
     assert _reword(idle_session, QUERY, [QUERY]) == ["chairs audit committee Orlavane"]
     assert _reword(idle_session, QUERY, ["Chairs audit committee Orlavane!"]) == []
 

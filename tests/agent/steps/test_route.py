@@ -40,8 +40,9 @@ def test_the_plan_shows_the_way(make: Make, events: Events, written: str, way: s
     assert (routed.route, routed.source) == (way, "planner")
 
 
-def test_talk_about_a_conversation_needs_no_documents(make: Make) -> None:
+def test_talk_about_a_conversation_needs_no_documents_and_small_talk_no_planner(make: Make) -> None:
     assert _routed(make, " TALK", changes={"turns": _BEFORE})["route"] == "direct"
+    assert route(state(asked="Hello!", question="Hello!"), make(plans=[]))["route"] == "direct"
 
 
 def test_the_plan_is_kept_for_the_step_that_shows_it(make: Make) -> None:
@@ -56,10 +57,6 @@ def test_a_way_that_a_person_chose_is_taken(make: Make, events: Events, way: str
     assert (update["route"], update["plan"], update["planned_by"]) == (way, [step(_ASKED)], "default")
     assert isinstance(events[0], ev.Routed)
     assert events[0].source == "person"
-
-
-def test_small_talk_needs_no_planner(make: Make) -> None:
-    assert route(state(asked="Hello!", question="Hello!"), make(plans=[]))["route"] == "direct"
 
 
 def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarification(make: Make) -> None:

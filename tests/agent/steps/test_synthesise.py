@@ -108,21 +108,18 @@ def test_the_best_passages_are_read_in_a_prompt_of_their_own(make: Make) -> None
     assert "STEP 1" not in prompt
 
 
-def test_a_question_that_is_handed_back_is_left_out(make: Make) -> None:
+def test_a_question_that_is_handed_back_and_a_sentence_that_is_cut_off_are_left_out(make: Make) -> None:
     said = "Until when must I submit? By 10:00 am [1]. Who approves it [2]? The manager does [2]."
     draft = _draft(make([said], profile_name="seed"), route="deep")["draft"]
     assert draft == "By 10:00 am [1]. The manager does [2]."
+    reply = Reply("Tolvang does, e.g. in 3.5 ways [1]. It also makes", Usage(), "length")
+    assert _draft(make([reply]))["draft"] == "Tolvang does, e.g. in 3.5 ways [1]."
 
 
 @pytest.mark.parametrize("said", ["", "[1]", "Which company supplies them? [1]"])
 def test_a_draft_that_says_nothing_gives_way_to_what_was_found(make: Make, said: str) -> None:
     assert _draft(make([said]), notes=_NOTES[:1])["draft"] == "Tolvang supplies them [1]."
     assert _draft(make([said]), candidates=_MARKED, notes=[_LOST])["draft"] == _MARKED_WORDS
-
-
-def test_a_sentence_that_the_limit_cuts_off_is_not_kept(make: Make) -> None:
-    reply = Reply("Tolvang does, e.g. in 3.5 ways [1]. It also makes", Usage(), "length")
-    assert _draft(make([reply]))["draft"] == "Tolvang does, e.g. in 3.5 ways [1]."
 
 
 def test_a_report_is_written_section_by_section(make: Make) -> None:

@@ -433,6 +433,8 @@ def test_a_rewritten_answer_of_which_less_is_supported_replaces_none(
     after = verify(state(**fields), make())
     assert after["status"] == "answered"
     assert ("answer" not in after) == isinstance(events[-1], ev.Warned) == stays
+    # An answer of which nothing is supported is not lost, either.
+    assert "answer" not in verify(state(**{**fields, "draft": "", "share": 0.0}), make())
 
 
 def test_a_rewritten_answer_says_which_look_ups_it_leaves_out(make: Make) -> None:
@@ -446,12 +448,6 @@ def test_a_rewritten_answer_says_which_look_ups_it_leaves_out(make: Make) -> Non
         state(route="deep", approval="rewrite", draft=_HALTED, evidence=_HELD, **fields), make(taught=True)
     )
     assert update["answer"] == f"{_HALTED} {_MISSING}"
-
-
-def test_an_answer_of_which_nothing_is_supported_is_not_lost_by_rewriting(make: Make) -> None:
-    fields: dict[str, Any] = {"notes": [_LOST], "evidence": _HELD}
-    rewritten = state(approval="rewrite", draft="", share=0.0, **fields)
-    assert "answer" not in verify(rewritten, make())
 
 
 def test_an_earlier_version_is_no_source_where_the_latest_is_likely_to_answer(make: Make) -> None:

@@ -95,9 +95,11 @@ def test_what_a_passage_does_not_say(wanted: str, held: str) -> None:
     assert not is_among(_one(wanted), read(held, "en"))
 
 
-def test_digits_in_names_and_codes_are_parts() -> None:
+def test_what_only_looks_like_a_number_a_month_or_a_unit_is_none() -> None:
     text = "Q3 of the MI300X, version 1.2.3"
     assert all(isinstance(m, Quantity) and m.part for m in read(text, "en"))
+    assert read("It may march on, one of them.", "en") == ()
+    assert [m.unit for m in read("5 in 2023", "en") if isinstance(m, Quantity)] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -118,11 +120,6 @@ def test_digits_in_names_and_codes_are_parts() -> None:
 )
 def test_a_day_a_month_or_a_year_is_a_date(question: str, expected: bool) -> None:
     assert dated(question, "en") is expected
-
-
-def test_words_that_look_like_months_and_units_are_none() -> None:
-    assert read("It may march on, one of them.", "en") == ()
-    assert [m.unit for m in read("5 in 2023", "en") if isinstance(m, Quantity)] == ["", ""]
 
 
 @pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])

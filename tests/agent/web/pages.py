@@ -9,7 +9,7 @@ _ARTICLE = """<!doctype html>
 <h2>Figures</h2><table><tr><th>Year</th><th>Units</th></tr><tr><td>2023</td><td>4,120</td></tr>
 <tr><td>2024</td><td>5,310</td></tr></table></article></main>
 <aside><h3>Most read</h3><p>Ten ways to grease a bearing.</p></aside>
-<footer>Copyright 2019 The Daily Bearing. We use cookies.{noise}</footer></body></html>"""
+<footer>Copyright 2019 The Daily Bearing. We use cookies.</footer></body></html>"""
 
 FILING = """<?xml version="1.0" encoding="UTF-8"?>
 <html xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><head><title>tlv-20241231</title></head><body>
@@ -20,8 +20,7 @@ FILING = """<?xml version="1.0" encoding="UTF-8"?>
 <tr><td>Net income</td><td>$95</td><td>$71</td></tr></table></body></html>"""
 
 
-def article(title: str, *paragraphs: str, date: str = "", noise: str = "") -> bytes:
-    """A news article; ``noise`` is what changes at every visit."""
+def article(title: str, *paragraphs: str, date: str = "") -> bytes:
     meta = f'<meta property="article:published_time" content="{date}T08:00:00Z">' if date else ""
     text = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
-    return _ARTICLE.format(title=title, meta=meta, paragraphs=text, noise=noise).encode()
+    return _ARTICLE.format(title=title, meta=meta, paragraphs=text).encode()

@@ -38,15 +38,6 @@ def test_of_an_article_the_main_text_is_read_with_headings_and_tables() -> None:
     assert read.notices == ("Only the main text of the page is kept.",)
 
 
-def test_what_changes_around_an_article_does_not_make_it_another() -> None:
-    first, second, third = (
-        read_page(_page(article("Fire", *paragraphs, noise=noise))).data
-        for paragraphs, noise in ((_PARAGRAPHS, "a"), (_PARAGRAPHS, "b"), (_PARAGRAPHS[:1], "a"))
-    )
-    assert first == second != third
-    assert _parsed(article("Fire", *_PARAGRAPHS)).date == "", "a footer's year is no date"
-
-
 def test_the_encoding_that_a_site_names_counts() -> None:
     text = article(
         "Größe zählt", "Die Größe der Lager von Müller zählt für alle Käufer in Österreich. " * 3
