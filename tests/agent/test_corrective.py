@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import pytest
+from collections.abc import Sequence
 
 import agent.events as ev
 from agent.run import Request
@@ -36,46 +34,18 @@ class Strict(WordReader):
         ]
 
 
-@pytest.fixture
-def engine() -> Iterator[SearxngServer]:
-    """Finds a page that answers what the library does not."""
-    with Site({"/drones": DRONES}) as site, SearxngServer({f"{site.url}/drones": "Drones"}) as made:
-        yield made
-
-
-@pytest.mark.parametrize(
-    ("question", "reply", "collection"),
-    [
-        (
-            "Who buys all of its ceramic bearings from a single supplier?",
-            "Orlavane buys all of its ceramic bearings from a single supplier, Tolvang Ceramics [1].",
-            "reports",
-        ),
-        (
-            "How many grey herons did the night drone census of Lake Orrin count in March 2024?",
-            "The night drone census of Lake Orrin counted 412 grey herons in March 2024.",
-            "web",
-        ),
-    ],
-)
 def test_the_web_is_asked_for_what_the_library_cannot_answer_and_cited(
-    ask: Ask,
-    engine: SearxngServer,
-    store: Store,
-    embedder: HashEmbedder,
-    question: str,
-    reply: str,
-    collection: str,
+    ask: Ask, store: Store, embedder: HashEmbedder
 ) -> None:
-    (page,) = engine.results
-    site = page.split("/")[2]
-    web = Web(Searxng(engine.url), Fetcher(allowed_hosts=frozenset({site})), store, embedder)
-    asked = Request(question, route="single", approve="always")
-    events = ask([reply], asked, reader=Strict(), embedder=embedder, web=web)
-    corrected = only(events, ev.Corrected)
-    assert (only(events, ev.Graded)[0].grade == "correct") == (collection == "reports")
-    assert engine.queries == ([question] if collection == "web" else [])
-    assert [found["url"] for event in corrected for found in event.pages] == ([page] if corrected else [])
+    question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
+    reply = "The night drone census of Lake Orrin counted 412 grey herons in March 2024."
+    with Site({"/drones": DRONES}) as site, SearxngServer({f"{site.url}/drones": "Drones"}) as engine:
+        web = Web(Searxng(engine.url), Fetcher(allowed_hosts=frozenset({site.host})), store, embedder)
+        asked = Request(question, route="single", approve="always")
+        events = ask([reply], asked, reader=Strict(), embedder=embedder, web=web)
+    assert only(events, ev.Graded)[0].grade != "correct"
+    assert engine.queries == [question]
+    pages = [found["url"] for event in only(events, ev.Corrected) for found in event.pages]
+    assert pages == [f"{site.url}/drones"]
     (source,) = answered(events).sources
-    assert source["collection"] == collection
-    assert answered(events).grounded
+    assert (source["collection"], answered(events).grounded) == ("web", True)

@@ -60,25 +60,21 @@ def test_rules(changes: dict[str, Any], action: Action) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("ends", "said"),  # of the steps: found, not found, skipped
     [
-        (["A", "", ""], "2 of its 3 steps found nothing certain"),
-        (["A", "skip", ""], "1 of its 3 steps found nothing certain, and you skipped 1 of its 3 steps"),
-        (["A", "skip"], "you skipped 1 of its 2 steps"),
-        (["skip"], "you skipped its only step"),
+        ("+--", "2 of its 3 steps found nothing certain"),
+        ("+s-", "1 of its 3 steps found nothing certain, and you skipped 1 of its 3 steps"),
+        ("+s", "you skipped 1 of its 2 steps"),
+        ("s", "you skipped its only step"),
     ],
 )
-def test_the_rules_tell_a_skipped_step_from_one_without_a_finding(answers: list[str], said: str) -> None:
-    steps = [step(f"Step {number}?") for number in range(len(answers))]
+def test_the_rules_tell_a_skipped_step_from_one_without_a_finding(ends: str, said: str) -> None:
     notes = [
-        note("", question=one["question"], skipped=True)
-        if answer == "skip"
-        else note(answer, *([1] if answer else []), question=one["question"])
-        for one, answer in zip(steps, answers, strict=True)
+        note("", *[1] * (end == "+"), question=f"{number}?", skipped=end == "s")
+        for number, end in enumerate(ends)
     ]
-    run = state(
-        plan=steps, position=len(steps) - 1, step=len(steps), notes=notes, evidence=[evidence(1, "x")]
-    )
+    steps, count = [step(one["question"]) for one in notes], len(notes)
+    run = state(plan=steps, position=count - 1, step=count, notes=notes, evidence=[evidence(1, "x")])
     decision = Rules().decide(policy_state(run, Budget(), 50), ("FINISH",))
     assert decision.justification == f"the plan is done, but {said}"
 
@@ -180,38 +176,25 @@ class Stopping:
 
 
 @pytest.mark.parametrize(
-    ("policy", "warned"),
+    ("policy", "why"),
     [
-        (None, ["There is no learned policy. The rules decide instead."]),
-        (Stopping(fails=Missing("It needs torch.")), ["It needs torch. The rules decide instead."]),
-        (
-            Stopping(fails=ImportError("No torch")),
-            ["The policy forest-1 failed: ImportError: No torch. The rules decide instead."],
-        ),
-        (
-            Stopping(warning="active.json is damaged.", fails=MemoryError("full")),
-            [
-                "active.json is damaged.",
-                "The policy forest-1 failed: MemoryError: full. The rules decide instead.",
-            ],
-        ),
-        (
-            Stopping(action="REVISE"),
-            [
-                "The policy forest-1 failed: ValueError: it chose REVISE, which is not possible here. "
-                "The rules decide instead."
-            ],
-        ),
+        (None, "There is no learned policy."),
+        (Stopping(fails=Missing("It needs torch.")), "It needs torch."),
+        (Stopping(fails=ImportError("No torch")), "ImportError: No torch."),
+        (Stopping(warning="active.json is damaged.", fails=MemoryError("full")), "MemoryError: full."),
+        (Stopping(action="REVISE"), "ValueError: it chose REVISE, which is not possible here."),
     ],
 )
-def test_if_a_policy_fails_the_rules_decide_and_say_so(policy: Stopping | None, warned: list[str]) -> None:
+def test_if_a_policy_fails_the_rules_decide_and_say_so(policy: Stopping | None, why: str) -> None:
     events: list[ev.Event] = []
     with ScriptedChat([]) as chat:
         learned = LearnedOrRules(policy, Session(chat, Budget(), events.append).warn_once)
         for _ in range(2):
             decision = learned.decide(observed(), ("CONTINUE", "FINISH"))
             assert (decision.source, decision.action) == ("rules", "CONTINUE")
-    assert warnings(events) == warned
+    *before, failed = warnings(events)
+    assert before == [policy.warning for _ in range(1) if policy and policy.warning]
+    assert failed.endswith(f"{why} The rules decide instead.")
 
 
 def test_lean_leaves_the_decisions_to_a_policy_that_is_handed_in(ask: Ask, store: Store) -> None:
