@@ -47,18 +47,17 @@ class UnsureReader(WordReader):
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         """As `WordReader`, with the words marked: the better the passage, the more probable both."""
-        readings = super().read(question, passages)
         return [
-            _marked(reading, passage) if any(words in passage for words in SAID) else reading
-            for reading, passage in zip(readings, passages, strict=True)
+            _marked(reading, passage)
+            for reading, passage in zip(super().read(question, passages), passages, strict=True)
         ]
 
 
 def _marked(reading: Reading, passage: str) -> Reading:
-    found = [(passage.find(words), words) for words in SAID]
     probability = 0.3 + 0.1 * reading.probability
-    spans = tuple(Span(at, at + len(words), probability) for at, words in found if at >= 0)
-    return Reading(0.5 + 0.5 * reading.probability, spans)
+    places = [(passage.find(words), len(words)) for words in SAID]
+    spans = tuple(Span(at, at + length, probability) for at, length in places if at >= 0)
+    return Reading(0.5 + 0.5 * reading.probability, spans) if spans else reading
 
 
 @pytest.fixture

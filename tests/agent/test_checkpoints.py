@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from filelock import FileLock
@@ -107,12 +108,8 @@ _ASKED: dict[str, Any] = {
 @pytest.fixture
 def interrupted(ask: Ask, store: Store) -> str:
     """A run that failed in the middle, with a checkpoint."""
-
-    def fail(_messages: Sequence[Message]) -> str:
-        raise RuntimeError("in the middle")
-
     with pytest.raises(RuntimeError):
-        ask([ONE_STEP, fail], **_ASKED)
+        ask([ONE_STEP, RuntimeError("in the middle")], **_ASKED)
     (stored,) = Runs(store).recent()
     assert checkpoints.exists(store, stored.id)
     return stored.id
@@ -148,12 +145,9 @@ def test_a_damaged_checkpoint_is_set_aside(ask: Ask, store: Store, interrupted: 
 def test_a_checkpoint_that_cannot_be_written_fails_the_run_with_a_sentence(
     ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[StoreError]
 ) -> None:
-    def full(*_: object) -> None:
-        error = sqlite3.OperationalError("as the disk says")
-        error.sqlite_errorcode = code
-        raise error
-
-    monkeypatch.setattr(Journal, "keep", full)
+    error = sqlite3.OperationalError("as the disk says")
+    error.sqlite_errorcode = code
+    monkeypatch.setattr(Journal, "keep", Mock(side_effect=error))
     with pytest.raises(kind) as told:
         ask([ONE_STEP], **_ASKED)
     (stored,) = Runs(store).recent()
@@ -187,10 +181,7 @@ def test_no_other_process_may_take_a_run_while_its_beginning_and_its_end_are_sto
 def test_a_run_that_cannot_be_stored_leaves_no_checkpoint(
     ask: Ask, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(*_: object) -> None:
-        raise StoreBusy("held", "wait")
-
-    monkeypatch.setattr(Runs, "begin", busy)
+    monkeypatch.setattr(Runs, "begin", Mock(side_effect=StoreBusy("held")))
     with pytest.raises(StoreBusy):
         ask([], **_ASKED)
     assert list(checkpoints.folder(store).iterdir()) == []

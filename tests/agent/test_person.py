@@ -65,9 +65,8 @@ class Person:
         left = list(texts)
         return lambda event: self.steering.reply(left.pop(0)) if isinstance(event, ev.Asked) else None
 
-    def cancels(self, _messages: Sequence[Message]) -> Any:
-        self.steering.cancel()
-        raise GenerationCancelled("cancelled")
+    def at(self, kind: type[ev.Event], act: Callable[[Steering], None]) -> Callable[[ev.Event], None]:
+        return lambda event: act(self.steering) if isinstance(event, kind) else None
 
     def when_asked(self, act: Callable[[Steering], None], reply: Any) -> Callable[[Sequence[Message]], Any]:
         """A model reply during which the person acts: then there is no race."""
@@ -161,15 +160,12 @@ def test_a_follow_up_leans_on_its_own_session_and_on_no_other(person: Person) ->
 
 
 def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Person) -> None:
-    def skip(messages: Sequence[Message]) -> Any:
-        person.steering.skip()
-        raise GenerationCancelled("given up")
-
     plan: dict[str, Any] = {
         "steps": ["What halted the Brevnes plant?", TWO_STEPS["steps"][0], "Where is #2?"]
     }
     written = "A fire at the Brevnes plant of Tolvang Ceramics halted production for seven weeks [1]."
-    events = person.watch([plan, skip, written], ALWAYS)
+    skips = person.when_asked(Steering.skip, GenerationCancelled("given up"))
+    events = person.watch([plan, skips, written], ALWAYS)
     assert [n.note["found"] for n in only(events, ev.Noted)] == [True, False, True]
     assert [s.what for s in only(events, ev.Steered)] == ["skip"]
     found = answered(events)
@@ -180,10 +176,7 @@ def test_a_skipped_step_ends_without_a_finding_and_the_answer_says_so(person: Pe
 
 
 def test_answering_now_before_anything_was_searched_says_nothing_of_the_documents(person: Person) -> None:
-    def do(event: ev.Event) -> None:
-        if isinstance(event, ev.RunStarted):
-            person.steering.finish()
-
+    do = person.at(ev.RunStarted, Steering.finish)
     events = person.watch([], DEEP, do, plans=[])
     (found,) = only(events, ev.Answered)
     assert (found.answer, found.share) == ("Stopped before an answer was found.", None)
@@ -212,13 +205,12 @@ def test_a_paused_run_waits(person: Person) -> None:
 
 
 def test_a_run_that_is_cancelled_while_it_waits_has_not_worked_meanwhile(person: Person) -> None:
-    def do(event: ev.Event) -> None:
-        if isinstance(event, ev.Asked):
-            time.sleep(0.1)
-            person.steering.cancel()
+    def cancel(steering: Steering) -> None:
+        time.sleep(0.1)
+        steering.cancel()
 
     with pytest.raises(GenerationCancelled):
-        person.watch([ONE_STEP, INVENTED], DEEP, do)
+        person.watch([ONE_STEP, INVENTED], DEEP, person.at(ev.Asked, cancel))
     (run,) = Runs(person.store).recent(1)
     assert run.seconds is not None
     assert Runs(person.store).events(run.id)[-1].elapsed - run.seconds >= 0.1
@@ -265,8 +257,9 @@ def test_leaving_a_run_that_was_cancelled_leaves_it_cancelled() -> None:
 @pytest.fixture
 def cancelled(person: Person) -> str:
     """A run that was cancelled after its plan was made."""
+    cancels = person.when_asked(Steering.cancel, GenerationCancelled("cancelled"))
     with pytest.raises(GenerationCancelled):
-        person.watch([TWO_STEPS, person.cancels], ALWAYS)
+        person.watch([TWO_STEPS, cancels], ALWAYS)
     (one,) = resumable(person.store)
     assert one.why == "cancelled"
     return one.run.id

@@ -180,7 +180,7 @@ class Stopping:
     [
         (None, "There is no learned policy."),
         (Stopping(fails=Missing("It needs torch.")), "It needs torch."),
-        (Stopping(fails=ImportError("No torch")), "ImportError: No torch."),
+        (Stopping(fails=ImportError("No torch")), "The policy forest-1 failed: ImportError: No torch."),
         (Stopping(warning="active.json is damaged.", fails=MemoryError("full")), "MemoryError: full."),
         (Stopping(action="REVISE"), "ValueError: it chose REVISE, which is not possible here."),
     ],
@@ -193,7 +193,7 @@ def test_if_a_policy_fails_the_rules_decide_and_say_so(policy: Stopping | None, 
             decision = learned.decide(observed(), ("CONTINUE", "FINISH"))
             assert (decision.source, decision.action) == ("rules", "CONTINUE")
     *before, failed = warnings(events)
-    assert before == [policy.warning for _ in range(1) if policy and policy.warning]
+    assert before == ([policy.warning] if policy and policy.warning else [])
     assert failed.endswith(f"{why} The rules decide instead.")
 
 

@@ -92,21 +92,10 @@ def test_a_sentence_without_end_is_cut_all_the_same(long: str) -> None:
 
 
 def test_a_small_table_is_whole() -> None:
-    (made,) = chunk(
-        document(
-            heading("Segments"),
-            text("Revenue by segment was as follows:"),
-            table(
-                ("Revenue:", "", ""),
-                ("Compute", "$15,068", "36%"),
-                ("Other", "", "2%"),
-                header=("Segment", "2023", "Change"),
-            ),
-        )
-    )
-    assert made.kind == "table"
-    assert made.section == ("Segments",)
-    assert made.repeated == 0
+    rows = (("Revenue:", "", ""), ("Compute", "$15,068", "36%"), ("Other", "", "2%"))
+    segments = table(*rows, header=("Segment", "2023", "Change"))
+    (made,) = chunk(document(heading("Segments"), text("Revenue by segment was as follows:"), segments))
+    assert (made.kind, made.section, made.repeated) == ("table", ("Segments",), 0)
     assert made.text == (
         "Revenue by segment was as follows:\nSegment | 2023 | Change\n"
         "Revenue:\nCompute | $15,068 | 36%\nOther |  | 2%"

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -354,10 +355,7 @@ def test_an_embedder_that_always_fails_stops_it_all(store: Store, folder: Path, 
 
 
 def test_a_busy_store_stops_it_all(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_given: object, **_options: object) -> int:
-        raise StoreBusy("Another process has held the store for 2 seconds.")
-
-    monkeypatch.setattr(Library, "put_document", busy)
+    monkeypatch.setattr(Library, "put_document", Mock(side_effect=StoreBusy("It is held.")))
     with pytest.raises(StoreBusy):
         read_in(store, folder)
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -136,12 +137,10 @@ def test_what_cannot_be_read_is_tried_again_only_when_it_changes(store: Store, f
 def test_a_file_that_may_be_read_now_is_tried_again(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, name: str) -> tuple[bytes, int]:
-        raise cannot_open(name, PermissionError(errno.EACCES, "Permission denied", str(path)))
-
     _write(folder / "private.md", "Delta is a secret.")
+    refusal = cannot_open("private.md", PermissionError(errno.EACCES, "Permission denied"))
     with monkeypatch.context() as refused:  # root, who runs the tests in places, may read anything
-        refused.setattr("agent.documents.sources.read_file", refuse)
+        refused.setattr("agent.documents.sources.read_file", Mock(side_effect=refusal))
         assert [e.name for e in _sync(store) if isinstance(e, FileFailed)] == ["private.md"]
     (folder / "private.md").chmod(0o640)
     assert outcomes(_sync(store)) == {"private.md": "added"}

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from unittest.mock import Mock, call
 
 from agent.session import MemoReader
-from models.protocols import Reading, Support
 from tests.scripted import WordReader
 
 
-class _Counting(WordReader):
-    """Writes down what it is given to read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.given: list[list[str]] = []
-
-    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        self.given.append(list(passages))
-        return super().read(question, passages)
-
-    def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        self.given.append([claim for claim, _ in pairs])
-        return super().support(pairs)
-
-
 def test_only_what_is_new_is_read_and_all_comes_in_order() -> None:
-    counting = _Counting()
-    reader = MemoReader(counting)
+    inner = Mock(wraps=WordReader())
+    reader = MemoReader(inner)
     passages = ["a fire", "no fire here", "a fire"]
     assert reader.read("fire", passages) == WordReader().read("fire", passages)
     assert reader.read("fire", ["else", "a fire"]) == WordReader().read("fire", ["else", "a fire"])
     assert reader.read("fire", passages) == WordReader().read("fire", passages)
-    assert counting.given == [["a fire", "no fire here"], ["else"]]
     reader.read("else", ["a fire"])  # another question
-    assert counting.given[2:] == [["a fire"]]
+    assert inner.read.call_args_list == [
+        call("fire", ["a fire", "no fire here"]),
+        call("fire", ["else"]),
+        call("else", ["a fire"]),
+    ]
 
 
 def test_only_new_claims_and_answers_are_judged() -> None:
-    counting = _Counting()
-    reader = MemoReader(counting)
-    pairs = [("it burned", "it burned down"), ("it sank", "it burned down")]
-    more = [*pairs[1:], ("it rose", "no")]
-    assert reader.support(pairs) == WordReader().support(pairs)
-    assert reader.support(more) == WordReader().support(more)
-    assert counting.given == [["it burned", "it sank"], ["it rose"]]
-    counting.given.clear()
-    assert reader.judge("What happened?", pairs) == WordReader().judge("What happened?", pairs)
-    reader.judge("What happened?", more)
-    reader.judge("And then?", pairs[:1])  # another question
-    assert counting.given == [["it burned", "it sank"], ["it rose"], ["it burned"]]
+    inner = Mock(wraps=WordReader())
+    reader = MemoReader(inner)
+    burned, sank, rose = ("it burned", "it burned down"), ("it sank", "it burned down"), ("it rose", "no")
+    for pairs in ([burned, sank], [sank, rose]):
+        assert reader.support(pairs) == WordReader().support(pairs)
+        assert reader.judge("What happened?", pairs) == WordReader().judge("What happened?", pairs)
+    assert inner.support.call_args_list == [call([burned, sank]), call([rose])]
+    reader.judge("And then?", [burned])  # another question
+    asked = [("What happened?", [burned, sank]), ("What happened?", [rose]), ("And then?", [burned])]
+    assert inner.judge.call_args_list == [call(*one) for one in asked]

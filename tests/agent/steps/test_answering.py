@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from agent.state import Evidence
@@ -18,59 +20,42 @@ _ALL = [_FIRE, _RENT_2023, _RENT_2024, _LEASE]
 
 
 @pytest.mark.parametrize(
-    ("draft", "expected"),
+    ("cited", "held"),
     [
-        ("A fire halted production.", "A fire halted production [1]."),
-        (
-            "The rent of the Brevnes plant is 1,350 euros.",
-            "The rent of the Brevnes plant is 1,350 euros [3].",
-        ),
-        ("It rose from 1,200 to 1,350 euros.", "It rose from 1,200 to 1,350 euros [2][3]."),
-        ("A fire halted production [3].", "A fire halted production [3]."),
-        ("Die Laufzeit sind zwei Jahre.", "Die Laufzeit sind zwei Jahre [4]."),
-        (
-            "- A fire halted production.\n- The roof was mended.",
-            "- A fire halted production [1].\n- The roof was mended [2].",
-        ),
-    ],
-    ids=["reader", "number", "two-numbers", "already", "unread-language", "list"],
-)
-def test_a_sentence_cites_what_it_comes_from(draft: str, expected: str) -> None:
-    assert cite(WordReader(), "What happened?", draft, _ALL) == expected
-
-
-@pytest.mark.parametrize(
-    ("draft", "held", "marks"),
-    [
-        pytest.param(
-            "All production at the Ostrand plant halted for weeks",
+        ("A fire halted production [1].", _ALL),
+        ("The rent of the Brevnes plant is 1,350 euros [3].", _ALL),
+        ("It rose from 1,200 to 1,350 euros [2][3].", _ALL),
+        ("Die Laufzeit sind zwei Jahre [4].", _ALL),  # a language that the reader does not know
+        ("- A fire halted production [1].\n- The roof was mended [2].", _ALL),
+        (  # the one that holds the name
+            "All production at the Ostrand plant halted for weeks [2].",
             [
                 _FIRE,
-                evidence(2, "Production at the plant in Ostrand was halted in March.", document="b.md"),
+                evidence(2, "Production at the plant in Ostrand halted in March.", document="b.md"),
             ],
-            "[2]",
-            id="the one that holds the name",
         ),
-        pytest.param(
-            "Halted production at the Brevnes plant for seven weeks",
+        (  # the one that holds a small number
+            "Halted production at the Brevnes plant for seven weeks [1].",
             [evidence(2, "Halted production at the Brevnes plant costs five weeks of stock."), _FIRE],
-            "[1]",
-            id="the one that holds a small number",
         ),
-        pytest.param(
-            "A new bracket cost 44 euros in 2024 and 38 in 2023",
+        (  # the fewest that hold all numbers
+            "A new bracket cost 44 euros in 2024 and 38 in 2023 [2][3].",
             [
                 evidence(1, "In 2024 and 2023 a new bracket cost more than before."),
                 evidence(2, "A new bracket costs 44 euros in 2024."),
                 evidence(3, "A new bracket costs 38 euros in 2023."),
             ],
-            "[2][3]",
-            id="the fewest that hold all numbers",
         ),
     ],
 )
-def test_of_passages_in_like_words_it_cites(draft: str, held: list[Evidence], marks: str) -> None:
-    assert cite(WordReader(), "What happened?", f"{draft}.", held) == f"{draft} {marks}."
+def test_a_sentence_cites_what_it_comes_from(cited: str, held: list[Evidence]) -> None:
+    draft = re.sub(r" ?\[\d\]", "", cited)
+    assert cite(WordReader(), "What happened?", draft, held) == cited
+
+
+def test_what_cites_already_is_left_alone() -> None:
+    draft = "A fire halted production [3]."
+    assert cite(WordReader(), "What happened?", draft, _ALL) == draft
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import agent.events as ev
 from agent.state import RUNGS, Recalled, RunState, searched
@@ -28,18 +29,6 @@ def _short(**changes: Any) -> RunState:
             **changes,
         }
     )
-
-
-class _Web:
-    def __init__(self, told: Gathered | WebUnreachable) -> None:
-        self.told = told
-        self.asked: list[str] = []
-
-    def gather(self, query: str, **_: Any) -> Gathered:
-        self.asked.append(query)
-        if isinstance(self.told, WebUnreachable):
-            raise self.told
-        return self.told
 
 
 def test_other_words_come_first(make: Make, events: Events) -> None:
@@ -72,11 +61,12 @@ def test_the_web_is_the_last_and_only_if_it_is_allowed(make: Make, events: Event
     tried = [rung for rung in RUNGS if rung != "web"]
     assert correct(_short(rungs=tried), make())["searches"] == []
     page = Page(url="https://example.org/a", title="A", date="2025-01-01", document_id=7, cached=False)
-    web = _Web(Gathered((page,), ("https://example.org/b could not be read.",)))
+    web = Mock()
+    web.gather.return_value = Gathered((page,), ("https://example.org/b could not be read.",))
     update = correct(_short(rungs=tried), make(web=web))
     (search,) = update["searches"]
     assert (search["collections"], search["documents"]) == (["web"], [7])
-    assert web.asked == [QUESTION]
+    assert web.gather.call_args.args == (QUESTION,)
     told = only(events, ev.Corrected)
     assert told[-1].pages[0]["url"] == page.url
     assert [e.message for e in events if isinstance(e, ev.Warned)] == [
@@ -86,7 +76,7 @@ def test_the_web_is_the_last_and_only_if_it_is_allowed(make: Make, events: Event
 
 def test_that_the_network_is_away_is_told_once(make: Make, events: Events) -> None:
     tried = [rung for rung in RUNGS if rung != "web"]
-    deps = make(web=_Web(WebUnreachable("The web cannot be reached.")))
+    deps = make(web=Mock(**{"gather.side_effect": WebUnreachable("The web cannot be reached.")}))
     update = correct(_short(rungs=tried), deps)
     assert (update["searches"], update["offline"]) == ([], True)
     assert correct(_short(rungs=tried, offline=True), deps)["searches"] == []

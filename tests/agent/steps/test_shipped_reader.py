@@ -30,12 +30,16 @@ class _Unasked(BoxedReader):
 
 
 @pytest.fixture(scope="module")
-def shares(data: Path) -> tuple[float, float]:
+def reader() -> BoxedReader:
+    return _Unasked()
+
+
+@pytest.fixture(scope="module")
+def shares(data: Path, reader: BoxedReader) -> tuple[float, float]:
     """Shares of the false claims not called supported, and of the supported ones called so."""
     path = data / "reading" / "support_test.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    reader = _Unasked()
     session = Session(ScriptedChat([]), Budget(), lambda _event: None)
     right: dict[bool, list[bool]] = {True: [], False: []}
     for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()[::2]):  # that is enough
@@ -61,10 +65,12 @@ def test_it_does_not_fall_behind_itself(shares: tuple[float, float]) -> None:
         ("A full service costs £44.", "not"),
     ],
 )
-def test_a_price_is_read_with_the_currency_in_the_heading_of_its_column(text: str, verdict: str) -> None:
+def test_a_price_is_read_with_the_currency_in_the_heading_of_its_column(
+    reader: BoxedReader, text: str, verdict: str
+) -> None:
     table = "Service | Price (£) | With parts (£) | Warranty months\nFull service | 110 | 150 | 12\n"
     passage = evidence(1, f"{table}Bottom bracket replacement | 44 | 70 | 6", kind="table")
     session = Session(ScriptedChat([]), Budget(), lambda _event: None)
     claim = Claim(text=text, cites=[1], support=0.0, verdict="not", reason="")
-    (judged,) = verify_by_reader(_Unasked(), session, [""], [claim], [passage])
+    (judged,) = verify_by_reader(reader, session, [""], [claim], [passage])
     assert judged["verdict"] == verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from unittest.mock import Mock
 
 import ddgs
 import pytest
@@ -14,25 +14,6 @@ from tests.agent.web.loopback import Answer, SearxngServer
 _JSON = "application/json"
 
 
-class _Double:
-    """Stands in for the package's class and keeps how it was asked."""
-
-    asked: dict[str, Any]
-
-    def __init__(self, outcome: list[dict[str, str]] | Exception) -> None:
-        self.outcome = outcome
-
-    def __call__(self, **how: Any) -> _Double:
-        self.asked = how
-        return self
-
-    def text(self, query: str, **how: Any) -> list[dict[str, str]]:
-        self.asked |= {"query": query, **how}
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
-
-
 def test_ddgs_is_asked_with_a_time_out_and_named_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
         {"title": "One", "href": "https://a.example/1", "body": "first"},
@@ -41,14 +22,16 @@ def test_ddgs_is_asked_with_a_time_out_and_named_engines(monkeypatch: pytest.Mon
         {"title": "Two", "href": "https://b.example/2", "body": "second"},
         {"title": "Three", "href": "https://c.example/3", "body": "third"},
     ]
-    double = _Double(found)
+    double = Mock()
+    text = double.return_value.text
+    text.return_value = found
     monkeypatch.setattr(ddgs, "DDGS", double)
     engine: SearchEngine = Ddgs()
     assert engine.search("who makes it?", 2) == ["https://a.example/1", "https://b.example/2"]
-    assert double.asked["query"] == "who makes it?"
-    assert double.asked["timeout"] > 0
-    assert double.asked["backend"] == "duckduckgo,brave,mojeek"
-    double.outcome = DDGSException("No results found.")
+    assert text.call_args.args == ("who makes it?",)
+    assert double.call_args.kwargs["timeout"] > 0
+    assert text.call_args.kwargs["backend"] == "duckduckgo,brave,mojeek"
+    text.side_effect = DDGSException("No results found.")
     assert engine.search("who?", 2) == []
 
 
@@ -69,7 +52,7 @@ def test_the_engines_that_ddgs_is_asked_for_exist() -> None:
 def test_errors_of_ddgs_are_sentences(
     error: Exception, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ddgs, "DDGS", _Double(error))
+    monkeypatch.setattr(ddgs, "DDGS", Mock(**{"return_value.text.side_effect": error}))
     with pytest.raises(WebUnreachable, match=words) as caught:
         Ddgs().search("x", 3)
     assert caught.value.way_out

@@ -44,27 +44,21 @@ def drawn_pdf(*pages: Sequence[Drawn], password: str = "") -> bytes:
 
 def mapped_pdf(line: str, letter: str, units: str) -> bytes:
     """A PDF of one line, whose font says that its ``letter`` stands for ``units``: UTF-16 in hex digits."""
-    drawn = f"BT /F 12 Tf 72 720 Td ({line}) Tj ET"
-    meant = (
-        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
-        f"1 beginbfchar <{ord(letter):02X}> <{units}> endbfchar endcmap"
+    from pypdf import PdfWriter
+    from pypdf.generic import DecodedStreamObject, NameObject
+
+    writer = PdfWriter(clone_from=BytesIO(pdf_file(line)))
+    meant = DecodedStreamObject()
+    meant.set_data(
+        b"begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
+        + f"1 beginbfchar <{ord(letter):02X}> <{units}> endbfchar endcmap".encode()
     )
-    objects = (
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 595 842] >>",
-        "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>",
-        f"<< /Length {len(drawn)} >> stream\n{drawn}\nendstream",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
-        f"<< /Length {len(meant)} >> stream\n{meant}\nendstream",
-    )
-    whole = "%PDF-1.4\n"
-    starts = []
-    for number, content in enumerate(objects, start=1):
-        starts.append(f"{len(whole):010} 00000 n \n")
-        whole += f"{number} 0 obj {content} endobj\n"
-    table = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{''.join(starts)}"
-    end = f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(whole)}\n%%EOF\n"
-    return (whole + table + end).encode()
+    fonts: Any = writer.pages[0]["/Resources"]
+    for font in fonts["/Font"].values():
+        font.get_object()[NameObject("/ToUnicode")] = writer._add_object(meant)
+    out = BytesIO()
+    writer.write(out)
+    return out.getvalue()
 
 
 def scanned_pdf(brightness: int = 255) -> bytes:
