@@ -13,9 +13,14 @@ import agent.events as ev
 from agent.budget import Budget
 from agent.documents.sample_library import COLLECTIONS, documents
 from agent.run import Request, resumable, run, searchable
-from models.protocols import ChatOptions, Message, Reply
+from agent.web.fetch import Fetcher
+from agent.web.gather import Web
+from agent.web.search import Searxng
+from models.protocols import ChatOptions, Message, Reading, Reply
 from tests.agent.conftest import DEEP, Ask, UnsureReader
 from tests.agent.made import FIRST, TWO_STEPS, WHOLE, WRITTEN, end, only, put
+from tests.agent.web.loopback import SearxngServer, Site
+from tests.agent.web.pages import article
 from tests.scripted import HashEmbedder, ScriptedChat, WordReader
 from traces.library import Library
 from traces.runs import Runs
@@ -184,3 +189,39 @@ def test_the_sample_library_is_searched_only_where_it_is_named_or_alone(store: S
     assert searched("reports", "theatre") == {"reports", "theatre"}
     put(library, "lease", ["The lease ends in May."], "reports")
     assert searched() == {"reports", "theatre"}, "it holds a document of the user's own"
+
+
+# --- corrective retrieval -------------------------------------------------------------------------
+
+DRONES = article(
+    "Night drones count the herons of Lake Orrin",
+    "The night drone census of Lake Orrin counted 412 grey herons in March 2024, wardens said on Monday.",
+    "The census was flown with four thermal cameras and took three nights, one more than the year before.",
+    date="2024-03-18",
+)
+
+
+class Strict(WordReader):
+    """Takes a passage with most of the question's words for an answer, and rules out any other."""
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
+        return [
+            Reading(0.9 if one.probability > 0.6 else 0.01, ()) for one in super().read(question, passages)
+        ]
+
+
+def test_the_web_is_asked_for_what_the_library_cannot_answer_and_cited(
+    ask: Ask, store: Store, embedder: HashEmbedder
+) -> None:
+    question = "How many grey herons did the night drone census of Lake Orrin count in March 2024?"
+    reply = "The night drone census of Lake Orrin counted 412 grey herons in March 2024."
+    with Site({"/drones": DRONES}) as site, SearxngServer({f"{site.url}/drones": "Drones"}) as engine:
+        web = Web(Searxng(engine.url), Fetcher(allowed_hosts=frozenset({site.host})), store, embedder)
+        asked = Request(question, route="single", approve="always")
+        events = ask([reply], asked, reader=Strict(), embedder=embedder, web=web)
+    assert only(events, ev.Graded)[0].grade != "correct"
+    assert engine.queries == [question]
+    pages = [found["url"] for event in only(events, ev.Corrected) for found in event.pages]
+    assert pages == [f"{site.url}/drones"]
+    (answered,) = only(events, ev.Answered)
+    assert ([source["collection"] for source in answered.sources], answered.grounded) == (["web"], True)

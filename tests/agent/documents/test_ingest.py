@@ -6,8 +6,10 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from email.message import EmailMessage
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -408,3 +410,87 @@ def test_a_page_that_fails_fails_alone(store: Store, folder: Path) -> None:
     events = read_in(store, folder, addresses=urls, fetch=fetch)
     assert [e.source for e in events if isinstance(e, FileFailed)] == list(urls)
     assert len(outcomes(events)) == 3
+
+
+# --- files inside files: documents of their own, gone with what they lay in ---------------------------
+
+
+def _mail(subject: str, *attachments: tuple[str, bytes]) -> bytes:
+    message = EmailMessage()
+    message["From"], message["To"] = "Ada Holm <ada@ulm.example>", "office@ulm.example"
+    message["Subject"], message["Date"] = subject, "Tue, 05 Mar 2024 09:41:00 +0100"
+    message.set_content("The crane is repaired.")
+    for name, content in attachments:
+        message.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
+    return message.as_bytes()
+
+
+def _zipped(path: Path, files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def outer(tmp_path: Path) -> Path:
+    made = tmp_path / "outer"
+    made.mkdir()
+    return made
+
+
+def test_an_attachment_is_a_document_of_its_own(store: Store, outer: Path) -> None:
+    files = ("bill.md", b"The bill is 90 euros."), ("NOTES", b"Paid."), ("film.mp4", b"\x00\x01")
+    (outer / "a.eml").write_bytes(_mail("Crane", *files))
+    events = read_in(store, outer)
+    assert outcomes(events) == {"a.eml/bill.md": "added", "a.eml/NOTES": "added", "a.eml": "added"}
+    (unread,) = [event for event in events if isinstance(event, FilesUnread)]
+    assert [*unread.names.values()] == [["a.eml/film.mp4"]]
+    mail = stored(store)["a.eml"]
+    assert (mail.author, mail.date, mail.title) == ("Ada Holm <ada@ulm.example>", "2024-03-05", "Crane")
+    assert outcomes(read_in(store, outer)) == {"a.eml": "unchanged"}
+
+
+def test_what_is_no_longer_inside_goes_and_what_is_stays(store: Store, outer: Path) -> None:
+    path = outer / "a.zip"
+    _zipped(path, {"in/one.md": b"One is here.", "two.md": b"Two is here."})
+    read_in(store, outer)
+    assert names(store) == {"a.zip", "a.zip/in/one.md", "a.zip/two.md"}
+    _zipped(path, {"two.md": b"Two is here."})
+    assert outcomes(read_in(store, path)) == {
+        "a.zip/in/one.md": "removed",
+        "a.zip/two.md": "unchanged",
+        "a.zip": "updated",
+    }
+    path.unlink()
+    (outer / "b.md").write_text("Something else.")
+    read_in(store, outer)
+    assert names(store) == {"b.md"}
+
+
+def test_files_lie_in_files_that_lie_in_files_but_not_too_deep(store: Store, outer: Path) -> None:
+    inner = b"Deep down."
+    name = "deep.md"
+    for level in range(5):
+        inner, name = _zipped(outer / "level.zip", {name: inner}), f"{level}.zip"
+    events = read_in(store, outer)
+    (failed,) = [event for event in events if isinstance(event, FileFailed)]
+    assert "too deep" in failed.error.message
+    assert len(names(store)) == 5
+
+
+def test_a_file_inside_that_fails_is_named_and_stops_no_other(store: Store, outer: Path) -> None:
+    files = {"bad.pdf": b"%PDF-1.7 junk", "turned.md": b"Turned", "TURNED": b"Turned", "good.md": b"Good"}
+    path = outer / "a.zip"
+    path.write_bytes(_zipped(path, files, zipfile.ZIP_STORED).replace(b"Turned", b"turned"))
+    events = read_in(store, outer)
+    failed = ["a.zip/bad.pdf", "a.zip/turned.md", "a.zip/TURNED"]
+    assert [event.name for event in events if isinstance(event, FileFailed)] == failed
+    assert names(store) == {"a.zip", "a.zip/good.md"}
+    assert "a.zip/bad.pdf" in stored(store)["a.zip"].notices[0]
+
+
+def test_files_of_one_name_are_told_apart(store: Store, outer: Path) -> None:
+    (outer / "m.eml").write_bytes(_mail("Two", ("../a.md", b"First."), ("../a.md", b"Second.")))
+    read_in(store, outer)
+    assert names(store) == {"m.eml", "m.eml/a.md", "m.eml/a (2).md"}

@@ -39,7 +39,7 @@ def test_prose_is_shown_as_it_is_sentence_by_sentence() -> None:
     assert len(set(shown.units)) == 3, "a repeated sentence has a place of its own"
 
 
-def test_a_table_is_spelled_out_row_by_row() -> None:
+def test_a_table_is_spelled_out_row_by_row_and_of_a_receipt_the_last_line_is_kept() -> None:
     shown = show("Report", "", "", _TABLE, "table")
     assert _units(shown) == [
         "Revenue",
@@ -48,9 +48,6 @@ def test_a_table_is_spelled_out_row_by_row() -> None:
         "Buildings: 700.1 (2024)",
     ]
     assert "\n".join(_units(shown)) == shown.text[shown.body :] == spelled(_TABLE)
-
-
-def test_a_receipt_has_no_header_and_its_last_line_is_kept() -> None:
     receipt = "Repair of mainsail\nBatten pockets | 84.00\nUV strip, 6 m | 132.00\nTotal 216.00 EUR"
     lines = ["Repair of mainsail", "Batten pockets: 84.00", "UV strip, 6 m: 132.00", "Total 216.00 EUR"]
     assert spelled(receipt).splitlines() == lines

@@ -46,9 +46,7 @@ def test_the_model_grades_all_passages_in_one_call_and_is_asked_again_for_what_i
     assert _asked(replies, [_GOLD, _OFF])[0] == ["correct", "incorrect"]
     grades, warned = _asked(["They are all nice.", "Very nice."], [_GOLD, _OFF])
     assert (grades, bool(warned)) == (["ambiguous", "ambiguous"], True)
-
-
-def test_a_passage_without_room_is_ambiguous() -> None:
+    # A passage without room is ambiguous.
     long = candidate(4, "word " * 400)
     grades, _ = _asked([{"A": "correct"}], [_GOLD, long, _OFF], context_tokens=700)
     assert grades == ["correct", "ambiguous", "ambiguous"]

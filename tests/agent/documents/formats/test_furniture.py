@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 from agent.documents.formats.furniture import furniture
 
 
-def test_repeated_lines_stay_where_they_first_stand() -> None:
+def test_repeated_lines_stay_where_they_first_stand_and_numbers_that_do_not_count_pages() -> None:
     pages = [["Company", f"text {n}", f"Page {n}"] for n in (4, 5, 6)]
     assert furniture(pages) == {(1, 0), (2, 0), (0, 2), (1, 2), (2, 2)}
-
-
-def test_numbers_that_do_not_count_pages_stay() -> None:
     assert furniture([["12"], ["99"], ["5"], ["31"]]) == set()
     assert furniture([[f"Exhibit {n}"] for n in range(1, 5)]) == set()
 
@@ -36,12 +33,9 @@ def test_fields_of_forms_stay() -> None:
     assert furniture(reachable) == set()
 
 
-def test_a_field_with_one_value_on_page_after_page_is_a_running_line() -> None:
+def test_one_value_on_page_after_page_is_a_running_line_on_left_and_right_pages_too() -> None:
     paper = [["Deep Learning: A Survey", f"text {n * n}"] for n in range(12)]
     assert furniture(paper) == {(n, 0) for n in range(1, 12)}
-
-
-def test_running_lines_of_left_and_right_pages() -> None:
     book = [["The Book" if n % 2 else f"Chapter {'AB'[n // 10]}", f"text {n * n}"] for n in range(20)]
     assert furniture(book) == {(n, 0) for n in range(20)} - {(0, 0), (1, 0), (10, 0)}
 
