@@ -20,7 +20,7 @@ from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.library import Library
 from traces.store import Store
 
-settings.register_profile("unhurried", deadline=None)  # a busy machine takes longer
+settings.register_profile("unhurried", deadline=None, max_examples=60)  # a busy machine takes longer
 settings.load_profile("unhurried")
 
 REPORTS = {

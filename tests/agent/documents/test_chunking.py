@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.documents.chunking import chunk, coverage
@@ -172,7 +172,6 @@ BLOCKS = st.one_of(
 @patch("agent.documents.chunking._TARGET_TOKENS", 20)
 @patch("agent.documents.table_text._TABLE_TOKENS", 40)
 @given(st.lists(BLOCKS, max_size=12))
-@settings(max_examples=60)
 def test_no_text_is_lost(blocks: list[Block]) -> None:
     chunks = chunk(document(*blocks))
     assert [made.position for made in chunks] == list(range(len(chunks)))
@@ -191,7 +190,6 @@ def test_no_text_is_lost(blocks: list[Block]) -> None:
     st.lists(st.integers(1, 9), min_size=2, max_size=30),
     st.lists(st.integers(0, 12), min_size=1, max_size=8),
 )
-@settings(max_examples=60)
 def test_each_cell_stands_under_its_name_and_beside_its_label(names: list[int], lengths: list[int]) -> None:
     width = len(names)
     header = ("id", *(" ".join(["name"] * words) + f" {n}" for n, words in enumerate(names)))

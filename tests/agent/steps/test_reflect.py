@@ -197,9 +197,7 @@ def test_what_the_latest_version_has_in_its_place_is_not_read() -> None:
 def test_what_a_later_version_is_likely_to_answer_is_not_read_in_an_earlier() -> None:
     """Whatever the latest has."""
     minutes = [
-        evidence(
-            1, "Hannelore looks after the waiting list.", document="minutes-02.txt", date="2024-02-08"
-        ),
+        evidence(1, "Hannelore looks after the list.", document="minutes-02.txt", date="2024-02-08"),
         evidence(2, "From May on Ravi looks after it.", document="minutes-04.txt", date="2024-04-11"),
         evidence(3, "The roof is dry again.", document="minutes-09.txt", date="2024-09-19"),
     ]

@@ -123,13 +123,7 @@ def _verified(
 @pytest.mark.parametrize(
     ("text", "cited", "judgement", "verdict", "reason"),
     [
-        (
-            "A fire halted all production at the Brevnes plant for seven weeks.",
-            _FIRE,
-            _YES,
-            "supported",
-            "",
-        ),
+        ("A fire halted all production at Brevnes for seven weeks.", _FIRE, _YES, "supported", ""),
         ("Production was halted for 7 weeks after the fire of 2025-04-09.", _FIRE, _YES, "supported", ""),
         # A small number in words may be a count.
         ("In spring two kilns of Tolvang were left.", _FIRE, _YES, "supported", ""),
@@ -281,10 +275,8 @@ def test_a_named_cell_needs_no_reading(idle_session: Session, sentence: str, agr
     judgements = [_YES] if agrees is None else []
     (claim,) = _verified(idle_session, [_claim(sentence, table["number"])], *judgements, held=[table])
     assert (claim["verdict"] == "not") is (agrees is False)
-    assert (
-        agrees is not False
-        or claim["reason"] == f"[{table['number']}] has {cell and cell.value} in that cell"
-    )
+    refuted = f"[{table['number']}] has {cell and cell.value} in that cell"
+    assert (claim["reason"] == refuted) is (agrees is False)
 
 
 @pytest.mark.parametrize(
@@ -354,13 +346,9 @@ def test_what_a_step_did_not_find_is_said_and_counts_for_nothing(
 def test_who_wants_the_answer_now_does_not_wait_for_the_model_to_say_what_is_missing(make: Make) -> None:
     asked = (_FOUND["question"], _LOST["question"], "Who insured it?", "Where is #3?")
     plan = [step(question) for question in asked]
-    urgent = {
-        "notes": [_FOUND, Note({**_LOST, "step": 2})],
-        "route": "deep",
-        "plan": plan,
-        "stopped_because": ANSWER_NOW,
-    }
-    update = verify(state(draft=_HALTED, evidence=_HELD, **urgent), make(taught=True))
+    urgent = {"draft": _HALTED, "route": "deep", "plan": plan, "stopped_because": ANSWER_NOW}
+    notes = [_FOUND, Note({**_LOST, "step": 2})]
+    update = verify(state(evidence=_HELD, notes=notes, **urgent), make(taught=True))
     assert update["answer"] == f"{_HALTED} {_MISSING} Not searched: Where is (Who insured it)?"
 
 
@@ -388,15 +376,10 @@ _SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
     ("question", "draft", "probability", "answer"),
     [
         (_ASKED, _SAID, 0.6, _SAID),
-        (
-            _ASKED,
-            f"{_SAID} Zanzibar owns the mill [1].",
-            0.6,
-            f"{_SAID} Zanzibar owns the mill (not supported by the sources) [1].",
-        ),
-        (_ASKED, "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
+        (_ASKED, f"{_SAID} It rains [1].", 0.6, f"{_SAID} It rains (not supported by the sources) [1]."),
+        (_ASKED, "It rains [1].", 0.3, NOT_FOUND),
         ("奥拉万的轴承由谁供应？", _SAID, 0.3, _SAID),
-        ("奥拉万的轴承由谁供应？", "Zanzibar owns the mill [1].", 0.3, NOT_FOUND),
+        ("奥拉万的轴承由谁供应？", "It rains [1].", 0.3, NOT_FOUND),
     ],
 )
 def test_where_no_passage_is_likely_an_answer_that_answers_is_shown(
