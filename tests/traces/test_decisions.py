@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.decisions.decider import STATE_VERSION
-from tests.traces.old_stores import OLD_RUN, old_store
 from tests.traces.test_runs import NEW, decision, measure
 from traces.collected import Collected, Gold, write_gold
 from traces.decisions import DecisionRow, Label, Labels, Outcome, count_decisions
-from traces.runs import Ratings, RunEnd, Runs, Sessions, StoredEvent
-from traces.store import Store, StoreError, now
+from traces.runs import RATINGS, Ratings, RunEnd, Runs, Sessions, StoredEvent
+from traces.store import Store, StoreError
 
 ALL = ("CONTINUE", "REVISE", "FINISH")
 
@@ -81,14 +78,14 @@ GOING_ON = {
 }
 
 
-@pytest.mark.parametrize(("rating", "quality"), [("good", 1.0), ("partly", 0.5), ("wrong", 0.0)])
-def test_a_rating_is_the_reward_of_the_last_finish(store: Store, rating: Any, quality: float) -> None:
+def test_a_rating_is_the_reward_of_the_last_finish(store: Store) -> None:
     run_id, unfinished = stored(store, LINE), stored(store, LINE[:3])
     assert transitions(store, run_id) == GOING_ON, "nobody judged its end"
-    for run in (run_id, unfinished):
-        Ratings(store).rate(run, rating)
-    end = ("at CR", "FINISH", quality, "rating", None, True, 0.9)
-    assert transitions(store, run_id) == GOING_ON | {end}
+    Ratings(store).rate(unfinished, "good")
+    for rating, quality in zip(RATINGS, (1.0, 0.5, 0.0), strict=True):
+        Ratings(store).rate(run_id, rating)
+        end = ("at CR", "FINISH", quality, "rating", None, True, 0.9)
+        assert transitions(store, run_id) == GOING_ON | {end}
     assert finishes(store, unfinished) == {}
 
 
@@ -173,35 +170,6 @@ def test_the_better_source_counts_and_is_named(store: Store) -> None:
     assert [row[0] for row in rows] == ["answer", "evidence", "rating", "override", "verifier"]
 
 
-def test_decisions_of_an_earlier_version_get_their_paths(tmp_path: Path) -> None:
-    path = tmp_path / "old.duckdb"
-    taken = [
-        ("a", 0, "CONTINUE"),
-        ("a", 1, "REVISE"),
-        ("a", 2, "CONTINUE"),
-        ("a", 3, "FINISH"),
-        ("b", 0, "FINISH"),
-    ]
-    with old_store(path, 5) as db:
-        for run_id in ("a", "b"):
-            db.execute(OLD_RUN, [run_id, "answered", datetime(2026, 5, 4)])
-        for shadow in (True, False):  # as they lie in the file says nothing of their order
-            for run_id, seq, action in reversed(taken):
-                db.execute(
-                    """
-                    INSERT INTO decisions
-                    VALUES (?, ?, 1, 2, '{}', '["FINISH"]', ?, '{}', 1, 'rules', 0, '', ?,
-                        TIMESTAMP '2026-05-04')
-                    """,
-                    [run_id, seq, "FINISH" if shadow else action, shadow],
-                )
-    runs = Runs(Store(path))
-    assert [(d.path, d.shadow) for d in runs.decisions("a")] == [
-        (path, shadow) for path in ("", "C", "CR", "CRC") for shadow in (False, True)
-    ]
-    assert [(d.path, d.text, d.features) for d in runs.decisions("b")] == [("", "", {})] * 2
-
-
 def _by(
     seq: int, source: str, action: str, *, shadow: bool = False, version: int = STATE_VERSION
 ) -> DecisionRow:
@@ -260,22 +228,6 @@ def test_a_decision_is_stored_with_its_label_or_not_at_all(store: Store, run_id:
     with pytest.raises(Exception, match="NOT NULL"):
         runs.record(run_id, [], [decision(3)], labels=[broken])
     assert len(runs.decisions(run_id)) == 4
-
-
-def test_what_a_person_decided_before_there_were_labels_is_labelled(tmp_path: Path) -> None:
-    path = tmp_path / "old.duckdb"
-    taken = [("human", "as you decided"), ("human", "asked to answer now"), ("rules", "")]
-    with old_store(path, 3) as db:
-        for seq, (source, why) in enumerate(taken):
-            db.execute(
-                """
-                INSERT INTO decisions
-                VALUES ('r', ?, 1, 2, '{}', '[]', 'FINISH', '{}', 1, ?, 0, ?, false, ?)
-                """,
-                [seq, source, why, now()],
-            )
-    (label,) = Labels(Store(path)).of_run("r").values()
-    assert (label.seq, label.action, label.origin) == (0, "FINISH", "override")
 
 
 def test_a_later_measurement_by_the_same_source_replaces_the_earlier(store: Store, run_id: str) -> None:

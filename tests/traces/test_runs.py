@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from tests.traces.many_runs import fill
-from tests.traces.old_stores import OLD_RUN, old_store
 from traces.decisions import DecisionRow, Labels, Outcome, write_outcomes
 from traces.runs import NewRun, Ratings, RunEnd, Runs, Sessions, StoredEvent, UnknownRun, UnknownSession
 from traces.store import Store
@@ -71,17 +68,6 @@ def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     assert [e.kind for e in runs.events(run_id)] == ["Noted"]
 
 
-def test_what_earlier_runs_took_is_taken_from_their_events(tmp_path: Path) -> None:
-    path = tmp_path / "old.duckdb"
-    with old_store(path, 4) as db:
-        for run_id, end in (("ended", datetime(2026, 5, 4)), ("killed", None)):
-            db.execute(OLD_RUN, [run_id, "answered" if end else "running", end])
-            db.execute("INSERT INTO events VALUES (?, 0, 0.0, 'RunStarted', '{}')", [run_id])
-            db.execute("INSERT INTO events VALUES (?, 1, 2.4, 'Noted', '{}')", [run_id])
-    again = Runs(Store(path))
-    assert (again.find("ended").seconds, again.find("killed").seconds) == (2.4, None)
-
-
 # --- finding runs among many
 
 
@@ -111,29 +97,26 @@ def test_a_summary_says_what_a_list_shows(store: Store) -> None:
     assert summary.seconds == 2.4
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("", "abc"),
-        ("revenue", "ab"),
-        ("REVENUE  2023", "a"),
-        ("ann", "bc"),
-        ("ÄPFEL", "c"),
-        ("100%", "a"),
-        ("1%0", ""),
-        ("0_%", ""),
-        ("revenueand", ""),
-    ],
-)
-def test_every_word_must_stand_somewhere(store: Store, text: str, found: str) -> None:
+def test_every_word_must_stand_somewhere(store: Store) -> None:
     ids = {
         _answered(store, "Revenue in 2023?", "It grew by 100%."): "a",
         _answered(store, "and then?", "Ann left.", "What of the revenue?"): "b",
         _answered(store, "Who?", "Ann, who sells äpfel"): "c",
     }
     runs = Runs(store)
-    assert {ids[r.id] for r in runs.search(text)} == set(found)
-    assert runs.count(text) == len(found)
+    for text, found in {
+        "": "abc",
+        "revenue": "ab",
+        "REVENUE  2023": "a",
+        "ann": "bc",
+        "ÄPFEL": "c",
+        "100%": "a",
+        "1%0": "",
+        "0_%": "",
+        "revenueand": "",
+    }.items():
+        assert {ids[r.id] for r in runs.search(text)} == set(found), text
+        assert runs.count(text) == len(found), text
 
 
 def test_pages_are_newest_first_and_narrowed_by_status_and_session(store: Store) -> None:

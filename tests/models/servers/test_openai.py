@@ -18,16 +18,12 @@ from models.protocols import (
     ModelMissing,
     ModelUnreachable,
 )
-from models.servers.chat import Patience
 from models.servers.kinds import is_this_machine
 from models.servers.openai import OpenAiChat, OpenAiServer, base_url
 from tests.loopback import Handler, serving
 
 HELLO = [Message("user", "Say hello.")]
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
-SHORT = Patience(connect=1.0, first_token=1.0, idle=1.0)
-
-
 _REFUSALS = {
     "key": (401, {"message": "no"}),
     "missing": (404, {"message": "no such model"}),
@@ -51,7 +47,6 @@ class Loopback:
     url: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
     left: threading.Event = field(default_factory=threading.Event)
-    closing: threading.Event = field(default_factory=threading.Event)
 
     def refusal(self, body: dict[str, Any]) -> tuple[int, dict[str, str]] | None:
         shape = body.get("response_format", {}).get("type", "")
@@ -97,9 +92,6 @@ class _Handler(Handler):
 
     def post(self, body: dict[str, Any]) -> None:
         self.loopback.asked.append(body)
-        if self.loopback.fault == "hang":
-            self.loopback.closing.wait(20)
-            return
         if refusal := self.loopback.refusal(body):
             self._send(refusal[0], {"error": refusal[1]})
             return
@@ -114,8 +106,6 @@ class _Handler(Handler):
             for chunk in self.loopback.chunks(body):
                 self.wfile.write(f"data: {json.dumps(head | chunk)}\n\n".encode())
                 self.wfile.flush()
-                if self.loopback.fault == "slow":
-                    self.loopback.closing.wait(0.05)
         except OSError:
             self.loopback.left.set()
 
@@ -129,12 +119,11 @@ def server() -> Iterator[Loopback]:
     with serving(_Handler, loopback=loopback) as url:
         loopback.url = f"{url}/v1"
         yield loopback
-        loopback.closing.set()
 
 
 @pytest.fixture
 def chat(server: Loopback) -> Iterator[OpenAiChat]:
-    chat = OpenAiServer(server.url, SHORT).open_chat("tiny", 2048)
+    chat = OpenAiServer(server.url).open_chat("tiny", 2048)
     yield chat
     chat.close()
 
@@ -246,7 +235,6 @@ def test_choose_reads_log_probabilities_and_names_its_pick_without_them(
         ("broken", ModelError, "out of memory"),
         ("long", ContextOverflow, "does not fit what the server grants"),
         ("cut", ModelUnreachable, "in the middle of an answer"),
-        ("hang", ModelUnreachable, "before its first word"),
         ("page", ModelError, "in the middle of an answer"),
     ],
 )
@@ -264,7 +252,7 @@ def test_faults_become_errors_that_say_what_to_do(
 
 def test_no_server_at_all() -> None:
     with pytest.raises(ModelUnreachable, match=r"127\.0\.0\.1:9") as caught:
-        OpenAiServer("http://127.0.0.1:9", SHORT).open_chat("tiny", 2048).generate(HELLO, ChatOptions())
+        OpenAiServer("http://127.0.0.1:9").open_chat("tiny", 2048).generate(HELLO, ChatOptions())
     assert "openai_url" in caught.value.way_out
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent import events as ev
 from agent.decisions.decider import OLDEST_VERSION, PolicyState
+from tests.tui.conftest import Picture, looks
 from tests.tui.parts import decided, shadow
 from tests.tui.seen import text_of, toasts
 from tests.tui.stored import store_run
@@ -22,28 +22,46 @@ from traces.decisions import Label, Labels
 from traces.runs import NewRun, Runs
 from traces.store import Store
 from tui.app.app import DeepthinkApp
+from tui.assemble import open_store
 from tui.decisions.pane import DecisionDetail, DecisionsPane, detail
 from tui.decisions.strip import DecisionStrip, Row, drawn
 from tui.learn.screen import LearnScreen
 from tui.run.fold import RunFold
 from tui.run.live import LiveRun, Steers
 
-FIRST = decided("CONTINUE", (0.62, 0.3, 0.08), shadow=shadow("FINISH", (0.2, 0.1, 0.7)))
-LAST = decided(
-    "FINISH", (0, 0, 1), step=2, valid=["CONTINUE", "FINISH"], shadow=shadow("FINISH", (0, 0, 1))
-)
+
+@pytest.mark.usefixtures("utc")
+@looks("80x24-dark", "120x40-light")
+def test_a_run(picture: Picture) -> None:
+    store_decided(open_store(), question="Who supplies it?", at=datetime(2026, 3, 13))
+    store_decided(open_store(), labels={0: "FINISH"})
+    Runs(open_store()).begin(NewRun("Decides nothing?", "lean", "small", "minilm", "", "rules", ()))
+
+    async def before(pilot: Pilot[Any]) -> None:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == len(TAKEN))
+        await pilot.press("home", "down")
+        await pilot.pause()
+
+    picture(before)
 
 
-def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
-    assert drawn(Row(FIRST), 60).plain.splitlines() == [
-        " 1  → CONTINUE  rules  ≠ llm: FINISH",
-        "    continue  62% revise  30% finish   8%",
-    ]
-    assert drawn(Row(LAST), 60).plain.splitlines() == [
-        " 2  ■ FINISH  rules  = llm too",
-        "    continue   0% revise    – finish 100%",
-    ]
-    assert "…" not in drawn(Row(LAST), 41).plain, "beside a run, 110 columns leave it so many"
+@looks("80x24-dark")
+def test_a_run_that_asks(picture: Picture) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        asking, fold = going_on(cast(DeepthinkApp, pilot.app), TAKEN[0], TAKEN[1])
+        asking.teaching = True
+        fold.take(ASKED)
+        screen = await opened(pilot)
+        await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
+        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 3)
+
+    picture(before)
+
+
+def test_a_row_shows_every_probability() -> None:
+    last = decided("FINISH", (0, 0, 1), step=2, shadow=shadow("FINISH", (0, 0, 1)))
+    assert "…" not in drawn(Row(last), 41).plain, "beside a run, 110 columns leave it so many"
     tried = decided("ASK", (0, 0, 0), valid=["CONTINUE", "FINISH", "MORE", "ASK"], source="human")
     asking = replace(tried, probabilities={**tried.probabilities, "ASK": 1.0})
     assert drawn(Row(asking), 60).plain.splitlines() == [
@@ -51,8 +69,6 @@ def test_a_row_shows_the_action_its_source_and_every_probability() -> None:
         "    continue   0% revise    – finish   0%",
         "    more   0% ask 100%",
     ]
-    waiting = "\n".join(line.plain for line in detail(Row(replace(ASKED, options=asking.valid)), 80))
-    assert "1 CONTINUE, 2 REVISE, 3 FINISH, 4 MORE, 6 ASK" in waiting
 
 
 QUESTION = "Name the supplier of Orlavane's ceramic bearings and the event that halted its plant."
@@ -202,37 +218,6 @@ def said(strip: DecisionStrip) -> str:
     return label.action if label else ""
 
 
-async def test_the_newest_stored_run_with_decisions_is_shown(app: DeepthinkApp) -> None:
-    store_decided(app.engine.store, labels={0: "FINISH"})
-    Runs(app.engine.store).begin(NewRun("Hello?", "lean", "small", "minilm", "", "rules", ()))
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        assert QUESTION in text_of(screen, "#run")
-        assert "answered · 4 decisions" in text_of(screen, "#run")
-        strip = screen.query_one(DecisionStrip)
-        await until(pilot, lambda: strip.option_count == len(TAKEN))
-        assert screen.focused is strip
-        assert "✎ you: FINISH" in rows(screen)
-        assert "✎ you: right" in rows(screen)
-        assert "CONTINUE – not possible" in behind(screen), "the last is under the cursor"
-        await pilot.press("up", "up")
-        shown = screen.query_one(DecisionDetail)
-        widest = max(cell_len(line) for line in behind(screen).splitlines())
-        assert widest <= shown.query_one(Static).size.width, "no line is folded a second time"
-
-
-async def test_a_skipped_step_is_not_said_to_have_found_nothing(app: DeepthinkApp) -> None:
-    skipped = {"question": "Who owns that plant?", "answer": "", "found": False, "skipped": True}
-    stored = seen(step=2, plan_done=2, findings=[*NOTHING_FOUND, skipped])
-    store_decided(app.engine.store, [decided("FINISH", (0, 0, 1), step=2, state=stored)])
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "~ Who owns that plant?: skipped" in behind(screen))
-        assert "~ What halted production at the plant?: no short answer is certain" in " ".join(
-            behind(screen).split()
-        )
-
-
 async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
     run_id = store_decided(app.engine.store)
     labels = Labels(app.engine.store)
@@ -240,6 +225,8 @@ async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
         screen = await opened(pilot)
         strip = screen.query_one(DecisionStrip)
         await until(pilot, lambda: strip.option_count == len(TAKEN))
+        assert screen.focused is strip
+        assert strip.highlighted == 3, "the last"
         await pilot.press("home")
         for key, action in (("1", "CONTINUE"), ("2", "REVISE"), ("3", "FINISH"), ("c", "CONTINUE"),
                             ("r", "REVISE"), ("f", "FINISH")):  # fmt: skip
@@ -353,16 +340,18 @@ async def test_the_last_run_is_shown_on_coming_back(app: DeepthinkApp) -> None:
         await pilot.pause()
 
 
-def test_the_detail_holds_every_field_of_the_state() -> None:
+def test_the_detail_holds_what_was_said_and_skipped() -> None:
     lines = "\n".join(
         line.plain for line in detail(Row(TAKEN[1], Label(1, "FINISH", "said", "it was there")), 60)
     )
-    for part in ("5 more", "revisions 2", "tokens 83%", "Who owns that plant?", "0.871", "corrections 1",
-                 "2 new, 1 seen before", "not relevant: not", "✓ Who supplies the bearings?: Tolvang",
-                 "Supply: Orlavane", "it was there"):  # fmt: skip
-        assert part in lines, part
+    assert "it was there" in lines
     assert "#1" not in lines, "a reference in a plan is put in words"
     assert max(len(line) for line in lines.splitlines()) <= 60
+    skipped = {"question": "Who owns that plant?", "answer": "", "found": False, "skipped": True}
+    state = seen(step=2, plan_done=2, findings=[*NOTHING_FOUND, skipped])
+    found = "\n".join(line.plain for line in detail(Row(decided("FINISH", (0, 0, 1), state=state)), 120))
+    assert "~ Who owns that plant?: skipped" in found
+    assert "~ What halted production at the plant?: no short answer is certain" in found
 
 
 def test_a_state_of_another_encoding_is_told_as_far_as_it_goes() -> None:

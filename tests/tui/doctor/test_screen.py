@@ -70,19 +70,6 @@ def _lines(app: DeepthinkApp) -> list[str]:
     return text_of(app.screen, "Findings Static").splitlines()
 
 
-async def test_the_ways_out_are_those_of_the_app(doctor: _Doctor, app: DeepthinkApp) -> None:
-    missing = ModelMissing("It is not here.", "Fetch it: `deepthink models pull it`.")
-    doctor.found += [
-        Finding("embedder", "fail", missing.message, missing.way_out, missing),
-        Finding("planner", "warn", "not here", "Fetch it: `deepthink models pull planner`."),
-    ]
-    async with app.run_test(size=(100, 40)) as pilot:
-        await pilot.press("f9")
-        await until(pilot, lambda: any("terminal" in line for line in _lines(app)))
-        ways = [line.strip() for line in _lines(app) if "→ Fetch" in line]
-        assert ways == ["→ Fetch it in F7 Models, or choose another one there.", "→ Fetch it: F7 Models."]
-
-
 async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, app: DeepthinkApp) -> None:
     doctor.go.clear()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -94,8 +81,6 @@ async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, 
         await until(pilot, lambda: "✗ 1 thing keeps deepthink from" in text_of(app.screen, "#sum"))
         assert doctor.asked == 1
         lines = _lines(app)
-        assert lines[0].startswith("✓ ok       Python")
-        assert lines[4].strip() == "→ Models take about 2.0 GB; free some."
         assert "".join("".join(lines).split()).count("anyothermodelthatcouldanswer") == 1
         assert all(len(line) <= 78 for line in lines)
         assert lines[-1].split("terminal")[1].strip().startswith("80 columns, ")
@@ -107,6 +92,15 @@ async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, 
             doctor.found = FOUND[:number]
             await pilot.press("r")
             await until(pilot, lambda: text_of(app.screen, "#sum") == summary)  # noqa: B023 - at once
+        missing = ModelMissing("It is not here.", "Fetch it: `deepthink models pull it`.")
+        doctor.found = [
+            Finding("embedder", "fail", missing.message, missing.way_out, missing),
+            Finding("planner", "warn", "not here", "Fetch it: `deepthink models pull planner`."),
+        ]
+        await pilot.press("r")
+        await until(pilot, lambda: "✗ 1 thing" in text_of(app.screen, "#sum"))
+        ways = [line.strip() for line in _lines(app) if "→ Fetch" in line]
+        assert ways == ["→ Fetch it in F7 Models, or choose another one there.", "→ Fetch it: F7 Models."]
 
 
 async def test_with_mended_settings_the_head_no_longer_says_that_they_are_broken(doctor: _Doctor) -> None:

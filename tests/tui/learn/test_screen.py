@@ -57,12 +57,20 @@ async def test_a_narrow_window_cuts_nothing_above_the_views(
         assert " ".join(seen.split()) == " ".join(text_of(screen, "#purpose").split())
 
 
-async def test_a_view_counts_what_was_said_meanwhile(app: DeepthinkApp) -> None:
+async def test_what_is_said_is_counted_at_once_and_what_was_said_elsewhere_on_return(
+    app: DeepthinkApp,
+) -> None:
     taken = [decision for decision in TAKEN if decision.label != "teach"]
     run_id = store_decided(app.engine.store, taken)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: "3 of at least 20" in text_of(screen, "#purpose"))
+        assert "You" not in text_of(screen, "#purpose")
+        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 3)
+        await pilot.press("home", "1")
+        await until(pilot, lambda: "You labelled 1." in text_of(screen, "#purpose"))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "You" not in text_of(screen, "#purpose"))
         await pilot.press("left")
         await until(pilot, lambda: "haven't labelled a decision" in text_of(screen, "#until"))
         await pilot.press("right")
@@ -77,19 +85,6 @@ async def test_a_view_counts_what_was_said_meanwhile(app: DeepthinkApp) -> None:
         await pilot.press("down", "down")
         await until(pilot, lambda: "1 of 10 plans" in str(sources.get_option_at_index(0).prompt))
         await until(pilot, lambda: "1 corrected plan; at least 10" in text_of(screen, "#until"))
-
-
-async def test_a_label_is_counted_at_once(app: DeepthinkApp) -> None:
-    store_decided(app.engine.store, [decision for decision in TAKEN if decision.label != "teach"])
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "3 of at least 20" in text_of(screen, "#purpose"))
-        assert "You" not in text_of(screen, "#purpose")
-        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 3)
-        await pilot.press("home", "1")
-        await until(pilot, lambda: "You labelled 1." in text_of(screen, "#purpose"))
-        await pilot.press("backspace")
-        await until(pilot, lambda: "You" not in text_of(screen, "#purpose"))
 
 
 async def test_what_cannot_be_read_is_told_once_and_read_again(app: DeepthinkApp) -> None:

@@ -97,17 +97,3 @@ def fill(store: Store) -> dict[str, int]:
             source="https://example.org/bearings",
         ),
     }
-
-
-def fill_long(store: Store, passages: int = 4000) -> int:
-    """One document of many passages; returns the id of its first."""
-    library = Library(store)
-    texts = [
-        (
-            f"Part {number // 40 + 1}",
-            f"This is passage number {number}. It says little, but at some length: " * 3,
-        )
-        for number in range(passages)
-    ]
-    document = put(library, "long", "long.md", texts, title="A long document")
-    return library.document_passages(document)[0].id

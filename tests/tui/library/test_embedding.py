@@ -34,14 +34,13 @@ def test_a_few_passages_are_embedded_before_the_search(changed: Library, deepthi
     assert changed.embedded(NEW.name) == (2, 2)
 
 
-def test_many_are_told_of(changed: Library, deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_a_note_says_so_and_a_command_embeds_them(
+    changed: Library, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(actions, "_FEW", 0)
     ran = deepthink("library", "search", "ceramic bearings")
     assert "Tolvang" in ran.out
     assert " ".join(ran.err.split()).startswith("Note: 2 of 2 passages have no vector by")
-
-
-def test_all_of_it_at_once(changed: Library, deepthink: Run) -> None:
     for _ in range(2):
         ran = deepthink("library", "embed")
         assert (ran.code, ran.err) == (0, "")

@@ -123,14 +123,31 @@ async def test_paths_are_typed_completed_and_pasted(shelf: Path, app: DeepthinkA
     assert taken == [Intake((shelf / "report.pdf", shelf / "letters"), (), "documents", "")]
 
 
-async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path, app: DeepthinkApp) -> None:
+async def test_the_line_and_the_tree_go_together_and_the_hint_is_true_for_both(
+    shelf: Path, app: DeepthinkApp
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = FilesScreen(shelf)
         taken = await opened(pilot, screen)
         line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
         await until(pilot, lambda: "Open/close" in keys(screen))
-        await pilot.press("down", "down", "space")
+        await pilot.press("down")
+        await until(pilot, lambda: told(screen) == "letters: Space marks it.")
+        line.focus()
+        await until(pilot, lambda: not told(screen))
+        line.value = "letters/"
+        await until(pilot, lambda: told(screen) == "Enter reads it.")
+        await until(pilot, lambda: "april.md" in rows(screen))
+        tree.focus()
+        await until(pilot, lambda: told(screen) == "Enter in the line above reads it.")
+        await pilot.press("backspace")
+        await until(pilot, lambda: "report.pdf" in rows(screen))
+        await pilot.press("home", "down", "down", "space")
         assert list(tree.marked) == [shelf / "[b]odd.md"]
+        await until(pilot, lambda: told(screen) == "1 marked: Enter reads it, and the path above.")
+        assert Path(tree.path) == shelf, "it follows the line only when that changes"
+        line.value = ""
+        await until(pilot, lambda: told(screen) == "1 marked: Enter reads it.")
         await until(pilot, lambda: "Open/close" not in keys(screen))
         assert "Read" in keys(screen)
         await pilot.press(*"rep")
@@ -147,43 +164,6 @@ async def test_what_is_typed_in_the_tree_goes_to_the_line_for_paths(shelf: Path,
         await pilot.press("enter")
         await until(pilot, lambda: taken)
     assert taken == [Intake((Path("report.pdf"), shelf / "[b]odd.md"), (), "documents", "")]
-
-
-async def test_the_hint_is_true_wherever_the_focus_is(shelf: Path, app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        screen = FilesScreen(shelf)
-        taken = await opened(pilot, screen)
-        line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
-        await pilot.press("down")
-        await until(pilot, lambda: told(screen) == "letters: Space marks it.")
-        line.focus()
-        await until(pilot, lambda: not told(screen))
-        await pilot.press(*"report.pdf")
-        await until(pilot, lambda: told(screen) == "Enter reads it.")
-        tree.focus()
-        await until(pilot, lambda: told(screen) == "Enter in the line above reads it.")
-        await pilot.press("enter")
-        await until(pilot, lambda: tree.cursor_node is not None and tree.cursor_node.is_expanded)
-        line.focus()
-        await until(pilot, lambda: told(screen) == "Enter reads it.")
-        await pilot.press("enter")
-        await until(pilot, lambda: taken)
-    assert taken == [Intake((Path("report.pdf"),), (), "documents", "")]
-
-
-async def test_the_tree_follows_the_line_only_when_that_changes(shelf: Path, app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        screen = FilesScreen(shelf)
-        await opened(pilot, screen)
-        line, tree = screen.query_one(PathInput), screen.query_one(PathTree)
-        line.value = "letters/"
-        await until(pilot, lambda: "april.md" in rows(screen))
-        tree.focus()
-        await pilot.press("backspace")
-        await until(pilot, lambda: "report.pdf" in rows(screen))
-        await pilot.press("space")
-        await until(pilot, lambda: told(screen) == "1 marked: Enter reads it, and the path above.")
-        assert Path(tree.path) == shelf
 
 
 async def test_an_address_needs_the_web_and_a_collection_a_name(

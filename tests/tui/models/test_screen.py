@@ -113,10 +113,6 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await until(pilot, lambda: _line(app, "ollama:nomic"))
-        assert _line(app, QWEN_CODER_1_5B.name).split()[::3] == ["✓", "GB", "use"]
-        assert (
-            _line(app, QWEN_CODER_0_5B.name).split() == f"– {QWEN_CODER_0_5B.name} 491 MB not here".split()
-        )
         assert _line(app, "mine.gguf").split() == ["✓", "mine", "1", "MB"]
         assert "notes" not in "".join(_line(app, name) for name in ("notes", "odd"))
         assert _line(app, "ollama:llama3").split() == ["✓", "ollama:llama3"]
@@ -129,22 +125,6 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         await pilot.press("u")
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await until(pilot, lambda: "the settings name it, and it is not" in _shown(app, "detail"))
-
-
-async def test_another_model_is_used_from_now_on(machine: _Machine, app: DeepthinkApp) -> None:
-    mine = machine.folder / "mine.gguf"
-    mine.write_bytes(b"GGUF")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, str(mine))
-        await pilot.press("enter")
-        await until(pilot, lambda: "✓ In use from now on." in _shown(app))
-        assert load().model == str(mine)
-        assert machine.prepared == [str(mine)]
-        await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
-        await _at(app, pilot, "none", "reranker")
-        await pilot.press("enter")
-        await until(pilot, lambda: load().reranker == "none")
-        await until(pilot, lambda: "in use" in _line(app, "reranker none"))
 
 
 async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
@@ -166,11 +146,24 @@ async def test_a_model_on_another_machine_is_used_once_that_is_confirmed(
         assert load().openai_confirmed == "http://box:8080/v1"
 
 
-async def test_a_path_is_named_or_left(machine: _Machine, library: Path, app: DeepthinkApp) -> None:
+async def test_another_model_is_used_from_now_on_from_the_list_or_by_its_path(
+    machine: _Machine, library: Path, app: DeepthinkApp
+) -> None:
     with app.engine.store.connect() as db:
         db.execute("UPDATE library SET embedder = 'the one before'")
+    mine = machine.folder / "mine.gguf"
+    mine.write_bytes(b"GGUF")
     async with app.run_test(size=(80, 24)) as pilot:
-        await _at(app, pilot, QWEN_CODER_1_5B.name)
+        await _at(app, pilot, str(mine))
+        await pilot.press("enter")
+        await until(pilot, lambda: "✓ In use from now on." in _shown(app))
+        assert load().model == str(mine)
+        assert machine.prepared == [str(mine)]
+        await until(pilot, lambda: "in use" in _line(app, "mine.gguf"))
+        await _at(app, pilot, "none", "reranker")
+        await pilot.press("enter")
+        await until(pilot, lambda: load().reranker == "none")
+        await until(pilot, lambda: "in use" in _line(app, "reranker none"))
         path = app.screen.query_one("#path", Input)
         await pilot.press("i")
         path.value = "/nowhere/x.gguf"
@@ -199,7 +192,6 @@ async def test_a_pull_shows_its_progress_and_offers_the_model(machine: _Machine,
         machine.hold.clear()
         await pilot.press("p")
         await until(pilot, lambda: "25% of 491 MB" in _shown(app, "pull"))
-        assert "! publisher: example.org is away" in _shown(app, "pull")
         await pilot.press("p", "t", "v", "enter", "i")  # one job at a time
         await pilot.press("x")
         await until(pilot, lambda: _shown(app) == "Stopped; what was fetched is kept.")

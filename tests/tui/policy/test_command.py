@@ -18,7 +18,7 @@ from tests.policy.made import Preferring, policy
 from tests.policy.training.made import collected
 from tests.scripted import HashEmbedder
 from tests.tui.conftest import QUESTION, Answering, Run
-from tests.tui.policy.trained import Trainer
+from tests.tui.policy.trained import PASSED, Trainer, judged, learning
 from tui.failures import EXIT_CODES
 from tui.terminal import moment
 
@@ -128,27 +128,17 @@ def test_a_promoted_policy_drives_the_next_question(deepthink: Run) -> None:
 
 # --- training -------------------------------------------------------------------------------------------
 
-EVENTS: list[progress.TrainingEvent] = [
-    progress.Began("data", "Reading what there is to learn from."),
-    progress.Warned("3 runs are left out."),
-    progress.DataSheet({"questions, toy": "80 to learn from, 20 held out"}),
-    progress.Began("train", "Training: value."),
-    progress.HeldOut(0, 0.4, 0.41, 2.5),
-    *(progress.Trained(step, 40, 1.0 / step, 40.0 - step) for step in range(1, 41)),
-    progress.HeldOut(40, 0.45, 0.41, 2.1),
-    Gate(
-        passed=True,
-        reason="Utility over the default schedule +0.040 [+0.010, +0.070] on 200 held-out questions.",
-        rule="It gains.",
-    ),
-    progress.Finished("value-20261121-203000", Path("policies/value-20261121-203000"), True),
-]
-
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[TrainingRequest]:
-    """Requests that were made; each is answered with `EVENTS`."""
-    return Trainer(EVENTS).take_place(monkeypatch).requests
+    """Requests that were made; each is answered with a short training."""
+    events = [
+        progress.Warned("3 runs are left out."),
+        *learning(40, 40),
+        progress.HeldOut(40, 0.45, 0.41, 2.1),
+        *judged(PASSED),
+    ]
+    return Trainer(events).take_place(monkeypatch).requests
 
 
 def test_it_shows_data_progress_and_the_gates_word(asked: list[TrainingRequest], deepthink: Run) -> None:
@@ -242,11 +232,8 @@ def questions(folder: Path, deepthink: Run, tmp_path: Path) -> Path:
         {"id": "a", "question": QUESTION, "answer": "Tolvang Ceramics", "evidence": ["supplier.md"]},
         {"id": "b", "question": "Who owns the moon?"},
     ]
-    return _written(tmp_path / "mine.jsonl", asked)
-
-
-def _written(file: Path, records: list[dict[str, Any]]) -> Path:
-    file.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n".join(map(json.dumps, asked)), "utf-8")
     return file
 
 
@@ -256,6 +243,7 @@ def test_from_questions_to_tables_and_again_without_the_model(
     out = tmp_path / "out" / "table.md"
     first = deepthink("evaluate", str(questions), "--systems", SYSTEMS, "--out", str(out))
     assert (first.code, first.err) == (0, "")
+    assert chat.closed
     assert "mine, scripted" in first.out
     for system in SYSTEMS.split(","):
         assert system in first.out
@@ -273,11 +261,6 @@ def test_from_questions_to_tables_and_again_without_the_model(
     assert "search-and-guess" in deepthink("evaluate", "report").out
     rows = json.loads(deepthink("evaluate", "report", "--json").out)
     assert {row["system"] for row in rows} == set(SYSTEMS.split(","))
-
-
-def test_one_question_is_looked_at(questions: Path, chat: Answering, deepthink: Run) -> None:
-    deepthink("evaluate", str(questions), "--systems", SYSTEMS, "--limit", "2")
-    assert chat.closed
     shown = deepthink("evaluate", "show", "a").out
     assert "search-and-guess" in shown
     assert "Tolvang" in shown
@@ -287,7 +270,6 @@ def test_one_question_is_looked_at(questions: Path, chat: Answering, deepthink: 
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["evaluate", "none.jsonl"], 4, "none.jsonl cannot be read"),
         (["collect", "--questions", "none.jsonl"], 4, "none.jsonl cannot be read"),
         (["evaluate", "sample", "--systems", "deep"], 2, "There is no system “deep”."),
         (["evaluate", "sample", "--limit", "0"], 2, "--limit"),
