@@ -240,8 +240,8 @@ async def test_what_is_typed_stays_under_a_window_and_is_dropped_when_one_goes_e
         await pilot.press("enter", "home", "1", "f1")
         await until(pilot, lambda: app.screen.is_modal)
         await pilot.press("escape", "enter")
-        await until(pilot, lambda: load().budget.steps == 16)
-        for elsewhere in ("f4", "tab", "escape"):
+        await until(pilot, lambda: load().budget.steps == 16 and _rows(app).has_focus)
+        for elsewhere in ("f4", "escape", "tab"):  # which goes to the search
             assert not toasts(app)
             await _at(app, pilot, "budget.steps")
             await pilot.press("enter", "9", elsewhere)
