@@ -215,20 +215,9 @@ def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
         assert split_paths(typed) == [typed]
 
 
-def test_names_are_sorted_into_paths_and_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a", "a.md"):
-        (tmp_path / name).touch()
-    chosen = intake(["a.md", "https://example.org"], Settings(web=True), None, " what \n it holds ")
-    assert chosen.paths == (Path("a.md"),)
-    assert chosen.addresses == ("https://example.org",)
-    assert (chosen.collection, chosen.description) == ("documents", "what it holds")
-    assert intake(["a"], Settings(collection="mine")).collection == "mine"
-
-
 def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("A")
-
+    assert intake(["a"], Settings(collection="mine")).collection == "mine"
     library = Library(open_store())
     sources = {"a.md": f"{tmp_path}/a.md", "b.md": f"{tmp_path}/b.md", "page": "https://example.org/page"}
     for name, source in sources.items():

@@ -458,11 +458,9 @@ def _followed(store: Store, folder: Path) -> None:
     list(sync(store=store, embedder=HashEmbedder()))
 
 
-def test_one_line_says_what_happened(store: Store, tmp_path: Path) -> None:
+def test_one_line_says_that_a_folder_is_gone(store: Store, tmp_path: Path) -> None:
     folders = Folders(store)
-    assert summary(folders) == ""
     _followed(store, tmp_path / "letters")
-    assert "1 moved" in summary(folders)
     (tmp_path / "letters").rename(tmp_path / "elsewhere")
     list(sync(store=store, embedder=HashEmbedder()))
     assert str(tmp_path / "letters") in summary(folders)
