@@ -29,6 +29,8 @@ from tui.policy.policies import PoliciesPane, PolicyRows
 from tui.policy.training_panel import MethodList, SourceList, TrainingChoice, TrainingPanel
 from tui.settings.settings import put
 
+pytestmark = pytest.mark.usefixtures("bare")
+
 SHIPPED, GOOD, POOR, UNASKED = "forest-shipped", "value-c", "value-b", "value-a"
 
 
@@ -247,7 +249,7 @@ async def test_a_training_is_watched_from_anywhere(
         await until(pilot, lambda: screen.query_one(TabbedContent).active == "training")
         assert panel.running
         await pilot.press("f2")
-        await until(pilot, lambda: len(app.screen_stack) > 1)  # the first steps; they clear earlier toasts
+        await until(pilot, lambda: app.screen is not screen)
         trainer.go_on()
         await until(pilot, lambda: not panel.running)
         assert any("The gate passed value-20261121" in n.message for n in app._notifications)
