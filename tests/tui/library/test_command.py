@@ -217,7 +217,7 @@ def test_dropped_files_are_taken_apart(tmp_path: Path) -> None:
 
 def test_what_is_read_again_is_what_can_be_found(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("A")
-    assert intake(["a"], Settings(collection="mine")).collection == "mine"
+    assert intake([str(tmp_path / "a.md")], Settings(collection="mine")).collection == "mine"
     library = Library(open_store())
     sources = {"a.md": f"{tmp_path}/a.md", "b.md": f"{tmp_path}/b.md", "page": "https://example.org/page"}
     for name, source in sources.items():
