@@ -63,11 +63,9 @@ def test_forgives_what_small_models_do(text: str) -> None:
         ('{"steps": ["a"], "more": {"x": 1', "cut off"),
         ('{"more": [{"steps": ["a"]}, {"steps": ["b', "cut off"),  # what is inside is not the object
         ("[" * 5000, "nested too deeply"),
-        ('{"a": ' * 5000, "nested too deeply"),
         ('{"steps": "a, b"}', "list"),
         ('{"steps": "[a, b]"}', "list"),
         ("3", "dictionary"),
-        ("null", "dictionary"),
         ('{"plan": ["a"]}', "steps"),
     ],
 )
@@ -90,17 +88,14 @@ def test_a_value_is_read_as_its_shape_says(text: str, value: BaseModel) -> None:
     assert parse_json(text, type(value)) == value
 
 
-def test_asks_once_where_the_answer_is_good() -> None:
+def test_asks_and_repairs_once_with_the_error_and_then_falls_back_to_a_default_that_says_so() -> None:
+    question, default = Message("user", "Is it?"), Verdict(verdict="yes")
     with ScriptedChat([{"verdict": "no"}]) as chat:
-        answer = ask(chat, [Message("user", "Is it?")], Verdict, Verdict(verdict="yes"), ChatOptions())
+        answer = ask(chat, [question], Verdict, default, ChatOptions())
     assert (answer.value.verdict, answer.origin) == ("no", "model")
     schema = chat.calls[0].options.schema
     assert schema is not None
     assert schema["properties"]["verdict"]["enum"] == ["yes", "no"]
-
-
-def test_repairs_once_with_the_error_and_then_falls_back_to_a_default_that_says_so() -> None:
-    question, default = Message("user", "Is it?"), Verdict(verdict="yes")
     with ScriptedChat(["maybe", ("not JSON", {"verdict": "no"})]) as chat:
         answer = ask(chat, [question], Verdict, default, ChatOptions())
     assert (answer.value.verdict, answer.origin) == ("no", "repaired")
