@@ -16,7 +16,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,9 +26,9 @@ from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
-from agent.state import TRIES, Action
+from agent.state import ACTIONS, Action
 from policy.collecting import collect
-from policy.decisions import COST, INDEX, Node, Tree, default_action, load_trees, values
+from policy.decisions import COST, Node, Tree, load_trees
 from policy.evaluation.report import Table, machine, markdown_table
 from policy.evaluation.systems import Parts
 from policy.judging import (
@@ -60,6 +60,7 @@ from tui.settings.settings import load
 
 _FIXED = 2
 Opened: TypeAlias = Mapping[str, tuple[Scorer, Manifest]]
+_ASKED = 30  # questions of each file
 _EXPLORED = 0.1
 """Share of REVISE among the train questions where a plan is done or stuck; all of it is tried in tests."""
 
@@ -70,27 +71,26 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--own", type=Path, help="people's own documents, with questions")
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument(
-        "--train", type=int, default=30, help="questions of each train file, and twice as many comparisons"
-    )
-    parser.add_argument("--test", type=int, default=30, help="questions of each dev file")
     parser.add_argument("--method", action="append", choices=get_args(Method))
     parser.add_argument("--box", type=Path)
     given = parser.parse_args(arguments)
     work: Path = given.work
     methods = cast("list[Method]", given.method or ["forest", "reward"])
-    train_files = [file for file in sorted(given.data.glob("*_train.jsonl")) if _dev(file).is_file()]
-    if not train_files:
-        parser.error(f"{given.data} has no NAME_train.jsonl with a NAME_dev.jsonl beside it")
+    names = [file.name.removesuffix("_train.jsonl") for file in sorted(given.data.glob("*_train.jsonl"))]
     training, testing = work / "train.duckdb", [work / "dev.duckdb"]
     models = open_parts(load())
     with closing(models["chat"]):
-        dev_files = [_dev(file) for file in train_files]
-        _collect_files(train_files, training, models, given.train, _EXPLORED, comparisons=2 * given.train)
-        _collect_files(dev_files, testing[0], models, given.test, 1.0)
-        if given.own:
+        for name in names:
+            _collect_file(given.data / f"{name}_train.jsonl", training, models, _EXPLORED, comparisons=True)
+        for name in names:
+            _collect_file(given.data / f"{name}_dev.jsonl", testing[0], models, 1.0)
+        if given.own:  # all questions of each set, over its documents
             testing.append(work / "own.duckdb")
-            _collect_own(given.own, testing[1], models)
+            for name in sets_in(str(given.own)):
+                store, cases = Store(testing[1]), read_set(name)
+                for _ in fill(cases, store, models["embedder"]):
+                    pass
+                _collect(cases, store, models, 1.0)
     for method in methods:
         trained(method, [training], work)
     command = shlex.join(["python -m tests.benchmarks.policies", given.data.name, *map(str, methods)])
@@ -100,39 +100,22 @@ def main(arguments: Sequence[str]) -> None:
         pack(work / "policies", given.box, methods)
 
 
-def _collect_files(
-    files: Sequence[Path],
-    place: Path,
-    models: Mapping[str, Any],
-    limit: int,
-    epsilon: float,
-    comparisons: int = 0,
+def _collect_file(
+    file: Path, place: Path, models: Mapping[str, Any], epsilon: float, *, comparisons: bool = False
 ) -> None:
-    """The first ``limit`` questions of each file, over a library of all its paragraphs.
+    """The first questions of a file, over a library of all its paragraphs.
 
-    Then as many ``comparisons``: of their own documents people ask for those rather than for chains.
+    Then twice as many ``comparisons``: of their own documents people ask for those rather than for chains.
     """
-    store = Store(place)
-    for file in files:
-        questions = read_questions(file)
-        for _ in pool(questions, store, models["embedder"]):
-            pass
-        cases = pooled(questions)
-        _collect(cases.first(limit, 0), store, models, epsilon)
-        compared = {question.id for question in questions.questions if question.compares}
-        cases = replace(cases, cases=tuple(case for case in cases.cases if case.id in compared))
-        if comparisons and cases.cases:
-            _collect(cases.first(comparisons, 0), store, models, epsilon)
-
-
-def _collect_own(folder: Path, place: Path, models: Mapping[str, Any]) -> None:
-    """All questions of each set of a person's own documents, over that set's documents."""
-    store = Store(place)
-    for name in sets_in(str(folder)):
-        cases = read_set(name)
-        for _ in fill(cases, store, models["embedder"]):
-            pass
-        _collect(cases, store, models, 1.0)
+    questions, store = read_questions(file), Store(place)
+    for _ in pool(questions, store, models["embedder"]):
+        pass
+    cases = pooled(questions)
+    _collect(cases.first(_ASKED, 0), store, models, epsilon)
+    compared = {question.id for question in questions.questions if question.compares}
+    cases = replace(cases, cases=tuple(case for case in cases.cases if case.id in compared))
+    if comparisons and cases.cases:
+        _collect(cases.first(2 * _ASKED, 0), store, models, epsilon)
 
 
 def _collect(cases: CaseSet, store: Store, models: Mapping[str, Any], epsilon: float) -> None:
@@ -168,7 +151,6 @@ def tables(
     made = [_table("all", test, opened)]
     made += [_table(name, trees, opened) for name, trees in sorted(sets.items()) if name in public]
     made += [_table("own documents", own, opened)] if own else []
-    made += [tries(test)]
     notes = [
         f"Brackets are 95 % percentile intervals of a paired bootstrap over questions ({RESAMPLES} "
         f"resamples, seed {SEED}).",
@@ -184,18 +166,6 @@ def tables(
     return "\n".join([*lines, *(f"- {note}" for note in notes), ""])
 
 
-def copied(folder: Path, root: Path, name: str) -> Path:
-    """A copy of a policy under another name; returns its folder."""
-    manifest = read(folder)
-
-    def save(place: Path) -> None:
-        for path in manifest.files:
-            if path != CARD:
-                shutil.copyfile(folder / path, place / path)
-
-    return write(root, manifest.model_copy(update={"name": name, "files": {}}), save)
-
-
 def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
     """Make ``box`` anew of ``methods``, each called ``boxed-METHOD``.
 
@@ -203,7 +173,18 @@ def pack(policies: Path, box: Path, methods: Sequence[str]) -> None:
     """
     fresh = box.with_name(f".{box.name}")
     shutil.rmtree(fresh, ignore_errors=True)
-    packed = [copied(policies / method, fresh, f"boxed-{method}").name for method in methods]
+    packed = []
+    for method in methods:
+        manifest = read(policies / method)
+
+        def save(
+            place: Path, files: Iterable[str] = manifest.files, source: Path = policies / method
+        ) -> None:
+            for file in set(files) - {CARD}:
+                shutil.copyfile(source / file, place / file)
+
+        renamed = manifest.model_copy(update={"name": f"boxed-{method}", "files": {}})
+        packed.append(write(fresh, renamed, save).name)
     gate = read(fresh / packed[0]).gate
     active = packed[0] if gate and gate.passed else BOX
     (fresh / ACTIVE).write_text(json.dumps({"active": active}) + "\n", encoding="utf-8")
@@ -224,52 +205,14 @@ def _table(title: str, test: Sequence[Tree], opened: Opened) -> Table:
         walked[name] = follow(test, scored.decide(manifest.rule)), notes
     walked["oracle"] = Outcomes([_best(tree) for tree in test]), ["", ""]
     rows = [
-        [name, *_measures(outcomes), _over(outcomes, walked["rules"][0]), *notes]
+        [name, *_measures(outcomes, walked["rules"][0]), *notes]
         for name, (outcomes, notes) in walked.items()
     ]
     head = ["policy", "unknown", "quality", "steps", f"utility at {COST:g}"]
     return Table(f"{title}: {len(test)} questions", [*head, "over rules", "ECE", "ms"], rows)
 
 
-def tries(trees: Sequence[Tree]) -> Table:
-    """What trying a step further is worth over the default action, the plan being followed afterwards.
-
-    Of each question the mean over the states in which it was tried.
-    """
-    rows = []
-    for action in TRIES:
-        gains: list[float] = []
-        changed = [0, 0, 0]
-        for tree in trees:
-            worth = [
-                value[INDEX[action]] - value[INDEX[default_action(tree.nodes[path].valid)]]
-                for path, value in values(tree, 0.0, {}).items()
-                if not np.isnan(value[INDEX[action]])
-            ]
-            for gain in worth:
-                changed[int(np.sign(gain))] += 1
-            if worth:
-                gains.append(float(np.mean(worth)))
-        same, better, worse = changed
-        gain = str(mean(np.array(gains))) if gains else ""
-        less = str(mean(np.array(gains) - COST)) if gains else ""
-        rows.append(
-            [action, str(len(gains)), str(sum(changed)), str(better), str(worse), str(same), gain, less]
-        )
-    head = [
-        "try",
-        "questions",
-        "states",
-        "better",
-        "worse",
-        "the same",
-        "quality",
-        f"less its price, {COST:g}",
-    ]
-    return Table("Further tries of a step that found nothing", head, rows)
-
-
-def _measures(outcomes: Outcomes) -> list[str]:
+def _measures(outcomes: Outcomes, rules: Outcomes) -> list[str]:
     found = means({"quality": outcomes.quality, "steps": outcomes.steps, "utility": outcomes.utility(COST)})
     quality = found["quality"]
     return [
@@ -277,12 +220,9 @@ def _measures(outcomes: Outcomes) -> list[str]:
         f"{quality.estimate:.3f} [{quality.low:.3f}, {quality.high:.3f}]",
         f"{found['steps'].estimate:.2f}",
         f"{found['utility'].estimate:.3f}",
+        # paired, over the questions of which both outcomes are known
+        str(mean(outcomes.utility(COST) - rules.utility(COST))),
     ]
-
-
-def _over(outcomes: Outcomes, other: Outcomes) -> str:
-    """The paired difference in utility, over the questions of which both outcomes are known."""
-    return str(mean(outcomes.utility(COST) - other.utility(COST)))
 
 
 def _best(tree: Tree) -> Node | None:
@@ -295,10 +235,10 @@ def _fixed(steps: int) -> Decide:
     """At most ``steps`` research steps of the plan."""
 
     def decide(node: Node) -> Action:
-        wanted: tuple[Action, ...] = ("CONTINUE", "FINISH", "REVISE")
-        if node.steps >= steps:
-            wanted = ("FINISH", "CONTINUE", "REVISE")
-        return next(action for action in wanted if action in node.valid)
+        first: tuple[Action, Action] = (
+            ("CONTINUE", "FINISH") if node.steps < steps else ("FINISH", "CONTINUE")
+        )
+        return next(action for action in (*first, *ACTIONS) if action in node.valid)
 
     return decide
 
@@ -316,10 +256,6 @@ def _ece(scored: Scored) -> float:
 def _trees(stores: Sequence[Path]) -> list[Tree]:
     trees = load_trees(*(Store(store, named=True) for store in stores)).trees
     return [tree for tree in trees if any(node.quality is not None for node in tree.nodes.values())]
-
-
-def _dev(file: Path) -> Path:
-    return file.with_name(file.name.replace("_train", "_dev"))
 
 
 if __name__ == "__main__":
