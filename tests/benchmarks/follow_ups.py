@@ -30,7 +30,7 @@ from policy.questions import fill, read_set, sets_in
 from tests.benchmarks.table import RESULTS, markdown_table
 from tests.conftest import DATA
 from traces.store import Store
-from tui.assemble import open_chat, open_embedder, open_planner, open_reader
+from tui.assemble import open_parts
 from tui.settings.settings import load
 
 _CONVERSATIONS = Path(__file__).with_suffix(".jsonl")
@@ -43,19 +43,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("build/follow_ups"), help="kept between runs")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    settings = load()
-    parts = Parts(
-        chat=open_chat(settings),
-        embedder=open_embedder(settings),
-        reader=open_reader(settings),
-        store=Store(options.work / "library.duckdb"),
-    )
+    parts = Parts(**open_parts(load()), store=Store(options.work / "library.duckdb"))
     for name in sets_in(str(options.data)):
         for _ in fill(read_set(name), parts.store, parts.embedder):
             pass
-    planner = open_planner(settings)
-    assert planner is not None, "the planner's base is not on this machine"
-    cognition = replace(profile("lean", parts.reader), planner=TaughtPlanner(planner))
+    assert parts.planner is not None, "the planner's base is not on this machine"
+    cognition = replace(profile("lean", parts.reader), planner=TaughtPlanner(parts.planner))
     kept = options.work / "rows.jsonl"  # a run that was killed resumes after its last line
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     rows: dict[str, dict[str, tuple[bool, bool]]] = dict(map(json.loads, lines))
@@ -81,32 +74,27 @@ def main() -> None:
 
 
 def _measure(conversation: dict[str, Any], deps: Deps) -> dict[str, tuple[bool, bool]]:
-    """The hits of the question alone, as it should be asked, and after the others."""
-    passages = {
-        "as typed": look(new_state(conversation["question"]), deps)["looked"],
-        "as it should be": look(new_state(conversation["standalone"]), deps)["looked"],
-        "after the others": _after_others(conversation, deps),
-    }
-    return {how: _hits(conversation, those) for how, those in passages.items()}
-
-
-def _after_others(conversation: dict[str, Any], deps: Deps) -> Sequence[Candidate]:
-    """The passages of the first look of a run that has the conversation before it."""
+    """The hits of the question alone, as it should be asked, and after the conversation."""
     turns = [Turn(question=asked, answer=answer) for asked, answer in conversation["history"]]
     state = new_state(conversation["question"], turns)
     state = updated(state, route(state, deps))
-    return look(state, deps)["looked"] if state["route"] in {"single", "deep"} else []
+    passages = {
+        "as typed": look(new_state(conversation["question"]), deps)["looked"],
+        "as it should be": look(new_state(conversation["standalone"]), deps)["looked"],
+        "after the others": look(state, deps)["looked"] if state["route"] in {"single", "deep"} else [],
+    }
+    return {how: _hits(conversation, those) for how, those in passages.items()}
 
 
 def _hits(conversation: dict[str, Any], passages: Sequence[Candidate]) -> tuple[bool, bool]:
     """Whether the first passage is of the right file, and whether one of the first has the evidence."""
     of_file = [one["document"] == conversation["file"] for one in passages]
-    has_evidence = [
+    has_evidence = (
         right
         and all(re.search(pattern, one["text"], re.IGNORECASE) for pattern in conversation["evidence"])
-        for right, one in zip(of_file, passages, strict=True)
-    ]
-    return any(of_file[:1]), any(has_evidence[:_FIRST])
+        for right, one in zip(of_file[:_FIRST], passages, strict=False)
+    )
+    return any(of_file[:1]), any(has_evidence)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ _LANGUAGES: Final = {  # text, font, pages, the least share of characters
 }
 
 
-def measure() -> Table:
+def ocr() -> Table:
     from PIL import ImageFont
 
     load, recogniser, rows, seconds = beside_others(), RapidOcr(), list[Row](), list[float]()

@@ -53,7 +53,7 @@ print(json.dumps(took))
 """
 
 
-def measure() -> Table:
+def opening() -> Table:
     """Each opening is by a process of its own."""
     notes = beside_others()
     with tempfile.TemporaryDirectory(prefix="deepthink-opening-") as place:
@@ -61,7 +61,8 @@ def measure() -> Table:
         memory = _memory(folder)  # first: a child's peak begins at what this process holds
         store = _large(folder / "large.duckdb")
         size = store.stat().st_size / 1e9
-        took = [json.loads(_python("-c", _OPEN, str(store))) for _ in range(_TIMES)]
+        command = [sys.executable, "-c", _OPEN, str(store)]
+        took = [json.loads(subprocess.check_output(command, text=True)) for _ in range(_TIMES)]
         rows = [
             Row(what, f"{statistics.median(each[name] for each in took):.0f} ms")
             for name, what in (
@@ -136,7 +137,3 @@ def _memory(folder: Path) -> list[Row]:
         Row(f"peak memory: {name}", f"{run([sys.executable, '-m', 'tui', *command]).peak:.2f} GB")
         for name, command in jobs.items()
     ]
-
-
-def _python(*arguments: str) -> str:
-    return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout

@@ -13,7 +13,7 @@ from tests.benchmarks.table import Row, Table
 _RUNS = 15
 
 
-def measure() -> Table:
+def startup() -> Table:
     """Median wall-clock seconds of whole processes, taken in turn so that noise meets all alike."""
     deepthink = str(Path(sys.executable).parent / "deepthink")
     commands = {

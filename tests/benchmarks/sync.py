@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from agent.documents.following import sync
+from agent.documents import following
 from agent.documents.ingest import FileDone, ingest
 from agent.retrieval.recall import Recall
 from models.protocols import Embedder
@@ -28,7 +28,7 @@ _FOUND: Final = 5.0
 _WORD: Final = "quartzite"
 
 
-def measure() -> Table:
+def sync() -> Table:
     load = beside_others()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "notes")
@@ -40,14 +40,14 @@ def measure() -> Table:
         store, model = engine.store, engine.embedder()
         list(ingest([folder], collection="notes", store=store, embedder=model, follow=True))
         time.sleep(_QUIET)  # what was written within the tick of its reading is hashed once more
-        list(sync(store=store, embedder=model))
+        list(following.sync(store=store, embedder=model))
         began, worked = time.monotonic(), time.process_time()
-        list(sync(store=store, embedder=model))
+        list(following.sync(store=store, embedder=model))
         unchanged, worked = time.monotonic() - began, time.process_time() - worked
         (folder / "part 0").rename(folder / "renamed")
         counting = Counting()
         began = time.monotonic()
-        events = list(sync(store=store, embedder=counting))
+        events = list(following.sync(store=store, embedder=counting))
         moving = time.monotonic() - began
         outcomes = Counter(event.outcome for event in events if isinstance(event, FileDone))
         found = _until_found(engine, folder / "part 1" / f"note {_RENAMED}.md")
