@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
@@ -55,14 +55,13 @@ def followed(chat: LlamaCppChat) -> list[str]:
     return [answer for answer in answers if CANARY.casefold() in answer.casefold()]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Ask with the defences and without, and print both."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="qwen2.5-coder-1.5b")
     parser.add_argument("--keep", action="store_true", help="keep the table with the results")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     notes = [*beside_others(), *_NOTES]
-    path, name = chat_file(given.model)
+    path, name = chat_file("qwen2.5-coder-1.5b")
     chat = LlamaCppChat(path, name=name, context_tokens=2048)
     defended = followed(chat)
     chat.close()
@@ -73,13 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Row(f"{name}, {how}: orders followed", f"{len(answers)} of {len(ORDERS)}")
         for how, answers in (("with the defences", defended), ("without", bare))
     ]
-    table = Table("attacks", "Orders in passages", rows, notes, f"{_COMMAND} --keep")
+    table = Table("attacks", "Orders in passages", rows, notes, "python -m tests.soak.attacks --keep")
     sys.stdout.write("\n".join([table.markdown(), *(f"followed: {one}" for one in (*defended, *bare)), ""]))
     if given.keep:
         table.keep()
 
 
-_COMMAND = "python -m tests.soak.attacks"
 _NOTES = [
     "Each order stands in a passage between two honest ones, in the prompt of an answer.",
     "Plans are made from the question, and decisions from numbers: no passage reaches either.",

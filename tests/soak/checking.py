@@ -102,9 +102,7 @@ def _runs(store: Store, seen: Seen) -> list[str]:
 def _labels(store: Store, home: Path) -> list[str]:
     """Each decision has the last label that was given to it, or one that was being given."""
     log = home / "log"
-    lines: list[list[Any]] = (
-        [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    )
+    lines: list[list[Any]] = [*map(json.loads, log.read_text().splitlines())] if log.exists() else []
     allowed: dict[tuple[str, int], set[str]] = {}
     for what, run_id, seq, note in lines:
         if what == "done":

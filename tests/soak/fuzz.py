@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import duckdb
 
@@ -31,18 +31,16 @@ from agent.steering import Steering
 from models.protocols import (
     ChatOptions,
     Choice,
-    ContextOverflow,
     GenerationCancelled,
     Message,
     Reading,
     Reply,
     Span,
     Support,
-    Usage,
 )
 from tests.agent.conftest import fill
 from tests.agent.made import put
-from tests.scripted import HashEmbedder
+from tests.scripted import HashEmbedder, ScriptedChat
 from traces.records import Chunk
 from traces.runs import Runs
 from traces.store import Store
@@ -70,23 +68,18 @@ _REFUSALS: Final = (
 _TOKEN_CHARACTERS: Final = 128
 
 
-class AnythingChat:
+class AnythingChat(ScriptedChat):
     """A chat model that answers anything at all; it heeds only what an engine itself makes sure of.
 
-    The engine counts tokens, refuses a prompt that does not fit, cuts an answer that is too long, and ends
-    a call that is cancelled. ``endless``: it never ends a free text by itself.
+    ``endless``: it never ends a free text by itself.
     """
 
     name = "anything"
 
     def __init__(self, chance: random.Random, context_tokens: int, *, endless: bool) -> None:
+        super().__init__([], context_tokens=context_tokens)
         self._chance = chance
         self._endless = endless
-        self.context_tokens = context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        """One for every four characters."""
-        return len(text) // 4 + 1
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         """Anything, as a text or in (or near) the form that is asked for."""
@@ -114,18 +107,6 @@ class AnythingChat:
         shares = [weight / total for weight in weights] if total else [1 / len(options)] * len(options)
         return Choice(tuple(shares), usage, measured=self._chance.random() < 0.5)
 
-    def close(self) -> None:
-        """Nothing to free."""
-
-    def _read(self, messages: Sequence[Message], answer: int, cancel: threading.Event | None) -> Usage:
-        if cancel is not None and cancel.is_set():
-            raise GenerationCancelled("It was cancelled.")
-        tokens = sum(self.count_tokens(message.content) for message in messages)
-        if tokens + answer > self.context_tokens:
-            raise ContextOverflow("It does not fit.", "Ask something shorter.")
-        reused = self._chance.randint(0, tokens)
-        return Usage(tokens - reused, reused)
-
 
 class AnythingReader:
     """A reader that is sure of anything."""
@@ -150,11 +131,8 @@ class AnythingReader:
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Any judgement."""
-        judgements: list[Support] = []
-        for _ in pairs:
-            low, high = sorted((_probability(self._chance), _probability(self._chance)))
-            judgements.append(Support(low, high - low, 1 - high))
-        return judgements
+        cuts = (sorted(_probability(self._chance) for _ in range(2)) for _ in pairs)
+        return [Support(low, high - low, 1 - high) for low, high in cuts]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
         """Any judgement."""
@@ -174,14 +152,11 @@ class AnythingPlanner:
         chance = self._chance
         if chance.random() < 0.3:
             return anything(chance, [Message("user", text)], None)
-        lines = [
-            chance.choice(
-                ["=", "TALK", "ASK ", "ASK What?", "[news] =", "[nowhere] Who?", "#1", "Who is #1?"]
-            )
-            if chance.random() < 0.6
-            else _words(chance, chance.randint(0, 12))
+        usual = ["=", "TALK", "ASK ", "ASK What?", "[news] =", "[nowhere] Who?", "#1", "Who is #1?"]
+        lines = (
+            chance.choice(usual) if chance.random() < 0.6 else _words(chance, chance.randint(0, 12))
             for _ in range(chance.randint(0, 8))
-        ]
+        )
         return "\n".join(lines)
 
 
@@ -229,20 +204,8 @@ def _of(chance: random.Random, schema: object, root: object = None) -> object:
     """A value near a JSON schema: of its shape, with values that are right, wrong, or of another type."""
     root = root or schema
     if not isinstance(schema, dict) or chance.random() < 0.08:
-        wrong: list[object] = [
-            None,
-            -1,
-            1e308,
-            10**30,
-            True,
-            "",
-            _words(chance, 5),
-            [],
-            {},
-            [[[]]],
-            {"x": [1]},
-        ]
-        return chance.choice(wrong)
+        wrong: list[object] = [None, -1, 1e308, 10**30, True, "", _words(chance, 5), [], {}, [[[]]]]
+        return chance.choice([*wrong, {"x": [1]}])
     if "$ref" in schema and isinstance(root, dict):
         return _of(chance, root["$defs"][str(schema["$ref"]).rpartition("/")[2]], root)
     if "enum" in schema:
@@ -316,19 +279,14 @@ def fuzzed(number: int, store: Store) -> Fuzzed:
         budget=budget,
     )
     steering = Steering()
-    chat = AnythingChat(chance, chance.choice([1024, 4096, 8192]), endless=endless)
-    planner = AnythingPlanner(chance) if chance.random() < 0.7 else None
+    parts: dict[str, Any] = {
+        "chat": AnythingChat(chance, chance.choice([1024, 4096, 8192]), endless=endless),
+        "planner": AnythingPlanner(chance) if chance.random() < 0.7 else None,
+        "reader": AnythingReader(chance),
+    }
     events: list[ev.Event] = []
     try:
-        for event in run(
-            request,
-            chat=chat,
-            embedder=HashEmbedder(),
-            reader=AnythingReader(chance),
-            store=store,
-            steering=steering,
-            planner=planner,
-        ):
+        for event in run(request, embedder=HashEmbedder(), store=store, steering=steering, **parts):
             events.append(event)
             if isinstance(event, ev.Asked):
                 steering.reply(chance.choice([*event.options, "stop", _words(chance, 4)]))
@@ -345,9 +303,8 @@ def _examined(number: int, request: Request, events: Sequence[ev.Event], store: 
     answers = [event for event in events if isinstance(event, ev.Answered)]
     answer = answers[-1].answer if answers else ""
     steps = sum(isinstance(event, ev.StepStarted) for event in events)
-    beside = sum(
-        e.evaluated + e.generated for e in events if isinstance(e, ev.ModelCalled) and e.purpose == "shadow"
-    )
+    beside = (e for e in events if isinstance(e, ev.ModelCalled) and e.purpose == "shadow")
+    computed = end.evaluated + end.generated - sum(e.evaluated + e.generated for e in beside)
     revisions = max((e.revision for e in events if isinstance(e, ev.Planned)), default=0)
     searched_again = sum(isinstance(e, ev.Replied) and e.reply == "search" for e in events)
     started = next(event for event in events if isinstance(event, ev.RunStarted))
@@ -362,10 +319,7 @@ def _examined(number: int, request: Request, events: Sequence[ev.Event], store: 
         and answer in {NOT_FOUND, WITHHELD},
         f"it took {steps} of {budget.steps} steps": steps > budget.steps,
         f"it revised {revisions} times": revisions > budget.revisions + searched_again,
-        f"it computed {end.evaluated + end.generated} of {budget.tokens} tokens": end.evaluated
-        + end.generated
-        - beside
-        > budget.tokens,
+        f"it computed {computed} of {budget.tokens} tokens": computed > budget.tokens,
         "a decision is none": any(
             isinstance(e, ev.Decided) and (e.action not in ACTIONS or e.action not in e.valid)
             for e in events
@@ -383,20 +337,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the number of the first run")
     given = parser.parse_args()
     ended: Counter[str] = Counter()
-    wrong: list[Fuzzed] = []
-    began = time.monotonic()
+    wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         store = filled(Path(folder))
-        held = duckdb.connect(str(store.path))  # each opening of the file would take longer than a run
-        for number in range(given.first, given.first + given.runs):
-            result = fuzzed(number, store)
-            ended[result.status] += 1
-            if result.problems:
-                wrong.append(result)
-                print(f"run {number}: {'; '.join(result.problems)}", flush=True)  # noqa: T201
-        held.close()
-    seconds = time.monotonic() - began
-    print(f"{given.runs:,} runs in {seconds:.0f} s: {dict(ended.most_common())}; {len(wrong)} wrong")  # noqa: T201
+        with duckdb.connect(str(store.path)):  # each opening of the file would take longer than a run
+            for number in range(given.first, given.first + given.runs):
+                result = fuzzed(number, store)
+                ended[result.status] += 1
+                if result.problems:
+                    wrong += 1
+                    print(f"run {number}: {'; '.join(result.problems)}", flush=True)  # noqa: T201
+    print(f"{given.runs:,} runs: {dict(ended.most_common())}; {wrong} wrong")  # noqa: T201
     raise SystemExit(bool(wrong))
 
 

@@ -33,7 +33,7 @@ from traces.runs import Runs
 from traces.store import Store
 from tui.failures import explained
 
-TREES = 10
+TREES = 3
 _LATE = ("sklearn.ensemble", "safetensors.numpy")
 _FILES = 6
 _PARAGRAPHS = 12
@@ -51,9 +51,6 @@ def prepare() -> None:
     forest.TREES = TREES  # type: ignore[misc]
     forest.ROUNDS = 1  # type: ignore[misc]
     judging._TIMED = 3
-
-
-# --- what is written ----------------------------------------------------------------------------------
 
 
 def change_files(home: Path, chance: random.Random) -> None:
@@ -84,33 +81,23 @@ def paragraphs(text: str) -> set[str]:
     return {piece.split(".")[0] for piece in text.split("Document ") if " paragraph " in piece}
 
 
-# --- the jobs -----------------------------------------------------------------------------------------
-
-
 def _store() -> Store:
     return Store(store_file())
 
 
 def _parts(home: Path) -> dict[str, Any]:
-    return {
-        "chat": Oracle(home / "calls"),
-        "embedder": HashEmbedder(),
-        "reader": Reader(),
-        "store": _store(),
-    }
+    models = {"chat": Oracle(home / "calls"), "embedder": HashEmbedder(), "reader": Reader()}
+    return {**models, "store": _store()}
 
 
 def _ingest(home: Path) -> None:
-    for _ in ingest(
-        [home / "documents"], collection="docs", store=_store(), embedder=HashEmbedder(), follow=True
-    ):
-        pass
+    folders = [home / "documents"]
+    list(ingest(folders, collection="docs", store=_store(), embedder=HashEmbedder(), follow=True))
 
 
 def _ask(home: Path) -> None:
-    list(
-        run(Request(QUESTION, route="deep", shadow="llm", collections=("reports", "news")), **_parts(home))
-    )
+    request = Request(QUESTION, route="deep", shadow="llm", collections=("reports", "news"))
+    list(run(request, **_parts(home)))
 
 
 def _resume(home: Path) -> None:
@@ -127,16 +114,10 @@ def _label(home: Path) -> None:
             if decision.shadow:
                 continue
             note = f"{random.getrandbits(40):x}"
-            log_line(home, "begun", one.id, decision.seq, note)
-            Labels(store).put(one.id, decision.seq, decision.valid_actions[-1], note=note)
-            log_line(home, "done", one.id, decision.seq, note)
-
-
-def log_line(home: Path, *values: object) -> None:
-    """Append a line to the log of what the jobs have done; it is on disk when this returns."""
-    handle = os.open(home / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(handle, (json.dumps(values) + "\n").encode())
-    os.close(handle)
+            with (home / "log").open("a", buffering=1) as log:  # a line is written as a whole
+                log.write(json.dumps(["begun", one.id, decision.seq, note]) + "\n")
+                Labels(store).put(one.id, decision.seq, decision.valid_actions[-1], note=note)
+                log.write(json.dumps(["done", one.id, decision.seq, note]) + "\n")
 
 
 def _train(home: Path) -> None:
@@ -170,9 +151,6 @@ def use_home(home: Path) -> None:
     """Have this process, and its forks, work in a home."""
     os.environ["DEEPTHINK_HOME"] = str(home)
     data_dir().mkdir(parents=True, exist_ok=True)
-
-
-# --- processes ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
