@@ -14,7 +14,7 @@ from models.protocols import Message, ModelError
 from policy.evaluation.evaluating import BadLines, Row, Rows, UnknownSystem, checked, evaluate
 from policy.evaluation.systems import Parts
 from policy.questions import CaseSet, Progress
-from tests.agent.conftest import UnsureReader, fill
+from tests.agent.conftest import UnsureReader
 from tests.policy.evaluation.working import CASE, WRITTEN, reply
 from tests.scripted import HashEmbedder, Plain, Scripted, ScriptedChat
 from traces.store import Store
@@ -33,10 +33,8 @@ def answers(messages: Sequence[Message]) -> Plain:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    store = Store(tmp_path / "store.duckdb")
-    fill(store, HashEmbedder())
-    return store
+def template(library: Path) -> Path:
+    return library
 
 
 def going(

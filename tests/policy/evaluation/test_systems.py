@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,6 @@ from agent.run import EmptyLibrary
 from models.protocols import GenerationCancelled, Reading
 from policy.evaluation.systems import SYSTEMS, Answered, Cost, Looped, Parts, System
 from policy.questions import Place
-from tests.agent.conftest import fill
 from tests.policy.evaluation.working import CASE, READER, STEPS, WRITTEN, parts, replying
 from tests.scripted import HashEmbedder, Scripted, ScriptedChat, WordReader
 from traces.runs import Runs
@@ -33,11 +34,9 @@ NO_REVISION = Budget(revisions=0)
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def filled(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A small library; only runs are added to it."""
-    store = Store(tmp_path_factory.mktemp("library") / "store.duckdb")
-    fill(store, HashEmbedder())
-    return store
+    return Store(Path(shutil.copy(library, tmp_path_factory.mktemp("library"))))
 
 
 def _parts(store: Store, chat: ScriptedChat) -> Parts:

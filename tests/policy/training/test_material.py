@@ -29,22 +29,22 @@ def tree(name: str, text: str = "", number: float = 1.0) -> Tree:
 
 
 def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) -> None:
-    one = collected(tmp_path / "one.duckdb", 60)
-    other = collected(tmp_path / "other.duckdb", 40, seed=2, dataset="tin")
+    one = collected(tmp_path / "one.duckdb", 12)
+    other = collected(tmp_path / "other.duckdb", 8, seed=2, dataset="tin")
     first = gather([one, other], tmp_path / "work")
     second = gather([other, one], tmp_path / "work")
-    assert len(first.trees) == 100
+    assert len(first.trees) == 20
     assert first.sha256 == second.sha256
     assert gather([one], tmp_path / "work").sha256 != first.sha256
 
 
 def test_what_is_given_twice_counts_once(tmp_path: Path) -> None:
-    store = collected(tmp_path / "some.duckdb", 60)
+    store = collected(tmp_path / "some.duckdb", 12)
     file = tmp_path / "some.parquet"
     export(Store(store), file)
     once, twice = gather([store], tmp_path / "work"), gather([store, file], tmp_path / "work")
-    assert (len(twice.trees), twice.sha256, twice.sources) == (60, once.sha256, once.sources)
-    assert "60 runs were given more than once" in twice.warnings[0]
+    assert (len(twice.trees), twice.sha256, twice.sources) == (12, once.sha256, once.sources)
+    assert "12 runs were given more than once" in twice.warnings[0]
 
 
 @pytest.mark.parametrize("name", ["nothing", "x" * 300])

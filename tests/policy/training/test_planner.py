@@ -16,12 +16,16 @@ from policy.training.adapters import Base, export
 from policy.training.plan_fitting import fit, written
 from policy.training.planner import PlannerRequest, gather, train
 from policy.training.progress import CannotTrain, Finished, Trained, TrainingEvent
+from tests.scripted import ScriptedCompleter
 from traces.runs import NewRun, Ratings, RunEnd, Runs, StoredEvent
 from traces.store import Store
 
 pytestmark = pytest.mark.filterwarnings(  # PEFT asks transformers by the old name
     "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
 )
+
+
+TWO = Plan("search", "rent and fee", [look_up("rent"), look_up("fee")])
 
 
 def _ran(store: Store, number: int, *, source: str = "planner") -> str:
@@ -45,10 +49,7 @@ def _correct(store: Store, count: int) -> None:
 @pytest.fixture
 def tiny(base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Base:
     """A tiny model in place of the planner's base, with an adapter of its own."""
-    lesson = (
-        PlanRequest("rent and fee"),
-        Plan("search", "rent and fee", [look_up("rent"), look_up("fee")]),
-    )
+    lesson = (PlanRequest("rent and fee"), TWO)
     shipped = tmp_path / "shipped.gguf"
     export(fit([lesson] * 12, base, tmp_path / "work"), base.gguf, shipped)
     monkeypatch.setattr(planner, "SHIPPED", shipped)
@@ -92,27 +93,12 @@ def test_a_forced_planner_plans_until_it_is_dropped(store: Store, tiny: Base, tm
     assert not planner.drop()
 
 
-class Scripted:
-    """Plans each question as two look-ups, or as one."""
-
-    def __init__(self, *, splits: bool) -> None:
-        self._splits = splits
-
-    def ready(self) -> bool:
-        return True
-
-    def warm_up(self) -> None: ...
-
-    def complete(self, text: str, max_tokens: int) -> str:
-        return "=\nrent\nfee" if self._splits else "=\n="
-
-
 @pytest.mark.parametrize("splits", [True, False])
 def test_the_gate_passes_what_plans_more_as_wanted(splits: bool) -> None:
     request = PlanRequest("rent and fee")
-    two = (request, Plan("search", request.question, [look_up("rent"), look_up("fee")]))
-    one = (request, replace(two[1], steps=[look_up(request.question)]))
-    held_out = planner.Lessons([two, two], [one])
-    verdict = planner.judge(Scripted(splits=not splits), Scripted(splits=splits), held_out)
+    one = replace(TWO, steps=[look_up(request.question)])
+    held_out = planner.Lessons([(request, TWO)] * 2, [(request, one)])
+    split, whole = ScriptedCompleter(["=\nrent\nfee"] * 3), ScriptedCompleter(["=\n="] * 3)
+    verdict = planner.judge(*((whole, split) if splits else (split, whole)), held_out)
     assert verdict.passed == splits
     assert verdict.measures["corrected plans as wanted, of 2 held out"] == ("0 → 2" if splits else "2 → 0")

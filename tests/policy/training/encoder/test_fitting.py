@@ -26,9 +26,10 @@ Saved = tuple[EncoderScorer, Path]
 
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Iterator[None]:
-    """The teacher may be small."""
+    """The teacher and the batches may be small."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(forest, "TREES", 5)
+        patched.setattr(fitting, "_BATCH", 4)
         yield
 
 
