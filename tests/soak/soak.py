@@ -36,7 +36,7 @@ from traces.paths import store_file
 from traces.runs import Runs
 from traces.store import Store
 
-_QUESTIONS = 45  # to train from
+_QUESTIONS = 52  # to train from
 _HANG_UP = 5  # one signal in so many is that of a terminal that closes
 
 

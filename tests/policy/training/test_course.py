@@ -29,7 +29,7 @@ from tests.policy.training.made import collected
 from traces import paths
 from traces.store import Store
 
-QUESTIONS = 45
+QUESTIONS = 52
 
 
 @pytest.fixture

@@ -29,22 +29,22 @@ def tree(name: str, text: str = "", number: float = 1.0) -> Tree:
 
 
 def test_several_stores_are_one_and_the_digest_knows_no_order(tmp_path: Path) -> None:
-    one = collected(tmp_path / "one.duckdb", 12)
+    one = collected(tmp_path / "one.duckdb", 52)
     other = collected(tmp_path / "other.duckdb", 8, seed=2, dataset="tin")
     first = gather([one, other], tmp_path / "work")
     second = gather([other, one], tmp_path / "work")
-    assert len(first.trees) == 20
+    assert len(first.trees) == 60
     assert first.sha256 == second.sha256
     assert gather([one], tmp_path / "work").sha256 != first.sha256
 
 
 def test_what_is_given_twice_counts_once(tmp_path: Path) -> None:
-    store = collected(tmp_path / "some.duckdb", 12)
+    store = collected(tmp_path / "some.duckdb", 52)
     file = tmp_path / "some.parquet"
     export(Store(store), file)
     once, twice = gather([store], tmp_path / "work"), gather([store, file], tmp_path / "work")
-    assert (len(twice.trees), twice.sha256, twice.sources) == (12, once.sha256, once.sources)
-    assert "12 runs were given more than once" in twice.warnings[0]
+    assert (len(twice.trees), twice.sha256, twice.sources) == (52, once.sha256, once.sources)
+    assert "52 runs were given more than once" in twice.warnings[0]
 
 
 @pytest.mark.parametrize("name", ["nothing", "x" * 300])
