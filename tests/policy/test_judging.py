@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.state import Action
-from policy.decisions import INDEX, Node, Read, Seen, Tree, examples
+from policy.decisions import INDEX, Node, Seen, Tree
 from policy.judging import (
     NOTHING,
     STATED,
@@ -39,8 +39,6 @@ from policy.judging import (
 )
 from policy.serving.folder import read
 from policy.serving.scorers import IDENTITY, Calibrated, Curve, Rule, Scores, calibrated
-from policy.training import forest
-from policy.training.material import material
 from tests.policy.made import Preferring, policy
 from tests.policy.trees import node, random_tree, random_trees, schedule, stop
 
@@ -248,32 +246,6 @@ def test_each_question_is_judged_with_a_margin_that_others_chose() -> None:
         assert judged_end in either, "whatever the margin, it is one of the two"
 
 
-def test_runs_of_one_path_each_are_judged_by_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest, "TREES", 5)
-    rng = np.random.default_rng(0)
-    trees = [one_path(tree, rng) for tree in random_trees(4, 150)]
-    found = material(Read(trees))
-    scorer = forest.fit(examples(found.training, COST), seed=0)
-    frozen = freeze(scorer, found.validation, COST)
-
-    # Where the margin leaves the path nobody knows what would have come of it, and that is not guessed.
-    assert frozen.crossed.unknown > 0
-    assert np.isfinite(frozen.rule.margin)
-    assert np.isfinite(frozen.rule.temperature)
-
-
-def one_path(tree: Tree, rng: np.random.Generator) -> Tree:
-    """As a run that a person watched: one path, and only its end is measured."""
-    nodes, node = {}, tree.root
-    while True:
-        following = tree.child(node, str(rng.choice(node.valid)))  # type: ignore[arg-type]
-        ended = following is None
-        nodes[node.path] = replace(node, quality=node.quality if ended else None, detail={})
-        if following is None:
-            return Tree(tree.question, "own", nodes, tree.text)
-        node = following
-
-
 GOOD = Measured(
     questions=300,
     known=290,
@@ -370,6 +342,9 @@ def test_questions_that_nobody_tried_count_against_it() -> None:
     measured = measure(_frozen(trees, Preferring("CONTINUE", 0.2)), trees, 0.05, None, "data")
     assert (measured.questions, measured.known) == (240, 120)
     assert "only 120 of 240" in judge(measured).reason
+    frozen = freeze(Preferring("CONTINUE", 0.2), trees, 0.05)  # what nobody tried is not guessed
+    assert frozen.crossed.unknown > 0
+    assert np.isfinite([frozen.rule.margin, frozen.rule.temperature]).all()
 
 
 def test_the_active_policy_is_walked_over_the_same_questions(tmp_path: Path) -> None:
