@@ -41,7 +41,6 @@ class Preferring:
 
 
 def load(folder: Path, *_: object) -> Preferring:
-    """What `Preferring.save` saved."""
     at, advantage, sufficient = load_file(folder / "said.safetensors")["said"].tolist()
     return Preferring(next(a for a, i in INDEX.items() if i == at), advantage, sufficient)
 
@@ -77,7 +76,6 @@ def policy(
     save: Callable[[Path], None] | None = None,
     **changes: Any,
 ) -> Path:
-    """The folder of a policy under ``root``."""
     return write(root, manifest(name, **changes), save or Preferring().save)
 
 

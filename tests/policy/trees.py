@@ -18,7 +18,6 @@ def node(
     detail: Mapping[str, float] | None = None,
     features: Mapping[str, float] | None = None,
 ) -> Node:
-    """A node whose text is its path."""
     return Node(path, Seen(path, features or {}, valid), quality, "evidence", detail or {})
 
 

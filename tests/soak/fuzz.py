@@ -117,7 +117,6 @@ class AnythingReader:
         self._chance = chance
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        """Any probability, and any words."""
         return [Reading(_probability(self._chance), tuple(self._spans(passage))) for passage in passages]
 
     def _spans(self, passage: str) -> list[Span]:
@@ -130,12 +129,10 @@ class AnythingReader:
         return sorted(spans, key=lambda span: -span.probability)
 
     def support(self, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """Any judgement."""
         cuts = (sorted(_probability(self._chance) for _ in range(2)) for _ in pairs)
         return [Support(low, high - low, 1 - high) for low, high in cuts]
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        """Any judgement."""
         return self.support(pairs)
 
 
@@ -148,7 +145,6 @@ class AnythingPlanner:
         self._chance = chance
 
     def complete(self, text: str, max_tokens: int) -> str:
-        """Any lines."""
         chance = self._chance
         if chance.random() < 0.3:
             return anything(chance, [Message("user", text)], None)
@@ -258,7 +254,6 @@ def filled(folder: Path) -> Store:
 
 
 def fuzzed(number: int, store: Store) -> Fuzzed:
-    """One run, made from its number alone."""
     chance = random.Random(number)
     endless = chance.random() < 0.02
     budget = Budget(
@@ -331,7 +326,6 @@ def _examined(number: int, request: Request, events: Sequence[ev.Event], store: 
 
 
 def main() -> None:
-    """Fuzz, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=int, nargs="?", default=5000)
     parser.add_argument("--first", type=int, default=0, help="the number of the first run")

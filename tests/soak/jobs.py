@@ -44,7 +44,6 @@ TOLD, FAULT = 3, 1
 
 
 def prepare() -> None:
-    """Load what the jobs load late."""
     warm_up()
     for name in _LATE:
         importlib.import_module(name)
@@ -77,7 +76,6 @@ def document(number: int, version: int) -> str:
 
 
 def paragraphs(text: str) -> set[str]:
-    """The names of the paragraphs in a text."""
     return {piece.split(".")[0] for piece in text.split("Document ") if " paragraph " in piece}
 
 
@@ -188,7 +186,6 @@ def fork(work: Callable[[], object], told: Path, largest_file: int = 0) -> int:
 
 
 def wait(child: int, told: Path, began: float) -> Ended:
-    """Wait for a fork."""
     _, status = os.waitpid(child, 0)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     code = 0 if killed else os.WEXITSTATUS(status)
@@ -197,7 +194,6 @@ def wait(child: int, told: Path, began: float) -> Ended:
 
 
 def done(work: Callable[[], object], told: Path, largest_file: int = 0) -> Ended:
-    """Do ``work`` in a fork, to its end."""
     began = time.monotonic()
     return wait(fork(work, told, largest_file), told, began)
 

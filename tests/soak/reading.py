@@ -22,7 +22,6 @@ MOST_SECONDS = 60  # of processor time, for one file
 
 
 def main() -> None:
-    """Read them all."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     for path in sorted(Path(sys.argv[1]).iterdir()):
         used = sum(os.times()[:2])

@@ -437,12 +437,11 @@ def _has_digit(text: str) -> bool:
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|(?<![\w.,])\d[\d.,]*(?![\w])")
 
 
-def _swapped(group: Group, draw: random.Random) -> Group | None:
+def _swapped(claim: Example, draw: random.Random) -> Example | None:
     """A supported claim with two of its names, or two of its numbers, in each other's place: refuted.
 
     A pair with "and" or "or" between them is left alone, because it may say the same either way.
     """
-    claim = group[0]
     found = [one for one in _NAME.finditer(claim.text) if one[0].strip(".,")]
     pairs = [
         (first, second)
@@ -455,17 +454,13 @@ def _swapped(group: Group, draw: random.Random) -> Group | None:
     if claim.verdict != "supported" or not pairs:
         return None
     first, second = draw.choice(pairs)
-    before, between, after = (
-        claim.text[: first.start()],
-        claim.text[first.end() : second.start()],
-        claim.text[second.end() :],
-    )
-    return [replace(claim, text=f"{before}{second[0]}{between}{first[0]}{after}", verdict="refuted")]
+    before, after = claim.text[: first.start()], claim.text[second.end() :]
+    between = claim.text[first.end() : second.start()]
+    return replace(claim, text=f"{before}{second[0]}{between}{first[0]}{after}", verdict="refuted")
 
 
-def exchanged(group: Group, draw: random.Random) -> Group | None:
+def exchanged(claim: Example, draw: random.Random) -> Example | None:
     """A supported claim with a name or number of the passage in the place of its own: refuted."""
-    claim = group[0]
     if claim.verdict != "supported":
         return None
     own = [one for one in _NAME.finditer(claim.text) if one[0].strip(".,") in claim.passage]
@@ -482,7 +477,7 @@ def exchanged(group: Group, draw: random.Random) -> Group | None:
         if others:
             start = one.start() + one[0].index(word)
             text = f"{claim.text[:start]}{draw.choice(others)}{claim.text[start + len(word) :]}"
-            return [replace(claim, text=text, verdict="refuted")]
+            return replace(claim, text=text, verdict="refuted")
     return None
 
 
@@ -503,9 +498,8 @@ _SMALLER: Final = {
 _SIZES: Final = {"thousand": 3, "million": 6, "billion": 9}
 
 
-def another_notation(group: Group, draw: random.Random) -> Group | None:
+def another_notation(claim: Example, draw: random.Random) -> Example | None:
     """A claim with a figure in another notation, its verdict kept; or of another size, refuted."""
-    claim = group[0]
     right: list[tuple[re.Match[str], str]] = []
     wrong: list[tuple[re.Match[str], str]] = []
     for one in _DATE.finditer(claim.text):
@@ -544,7 +538,7 @@ def another_notation(group: Group, draw: random.Random) -> Group | None:
         return None
     place, figure = draw.choice(drawn)
     text = f"{claim.text[: place.start()]}{figure}{claim.text[place.end() :]}"
-    return [replace(claim, text=text, verdict="refuted" if refuting else claim.verdict)]
+    return replace(claim, text=text, verdict="refuted" if refuting else claim.verdict)
 
 
 def examples(folder: Path, multihop: Path, sentence_of: SentenceOf | None = None) -> list[Group]:
@@ -565,6 +559,9 @@ def examples(folder: Path, multihop: Path, sentence_of: SentenceOf | None = None
         for _ in range(times):
             made = list(groups())
             taken.extend(made if most is None else draw.sample(made, min(most, len(made))))
+
+    def changed(change: Callable[[Example, random.Random], Example | None]) -> Iterator[Group]:
+        return ([other] for [claim] in claims if (other := change(claim, draw)))
 
     lines = written(folder, held_out=False)
     own_kind = Pool([context_of(record) for record in lines])
@@ -597,7 +594,7 @@ def examples(folder: Path, multihop: Path, sentence_of: SentenceOf | None = None
     claims = list(taken)
     for change, count in ((_swapped, 9000), (exchanged, 9000), (another_notation, 8000)):
         draw.shuffle(claims)
-        add(partial(_changed, change, claims, draw), count)
+        add(partial(changed, change), count)
     for pool, wrong, most, times in sets:
         add(partial(groups_of, pool, draw, wrong=wrong), most, times)
         add(partial(judged_answers, pool, draw), most, times)
@@ -605,9 +602,3 @@ def examples(folder: Path, multihop: Path, sentence_of: SentenceOf | None = None
     add(lambda: _step_groups(multihop / "2wikimultihopqa_train.jsonl", draw, pairs=True), times=2)
     draw.shuffle(taken)
     return taken
-
-
-def _changed(
-    change: Callable[[Group, random.Random], Group | None], claims: Sequence[Group], draw: random.Random
-) -> Iterator[Group]:
-    return (other for one in claims if (other := change(one, draw)))

@@ -7,17 +7,19 @@ passage.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+import numpy as np
+
 from models.boxed_reader.reader import BoxedReader, Calibration, checked, found, judgement, reading
 from models.boxed_reader.windows import answered
 from models.protocols import Reading, Support
 from policy.evaluation.measures import f1
+from policy.judging import calibration_error
 from tests.benchmarks.reader import held_out
 from tests.benchmarks.reader.calibration import Scored, ScoredQuestion, calibrated
 from tests.benchmarks.reader.held_out import FOLDS, Claim, Question
@@ -138,13 +140,10 @@ def _questions(read: Sequence[tuple[Question, list[Reading]]]) -> Figures:
         figures["wrongly_refused"] = fmean(_refused(readings) for _, readings in answered)
     if absent:
         figures["refused"] = fmean(_refused(readings) for _, readings in absent)
-    figures["calibration_error"] = _calibration_error(
-        [
-            (one.probability, n in question.gold)
-            for question, readings in read
-            for n, one in enumerate(readings)
-        ]
-    )
+    told = [
+        (one.probability, n in asked.gold) for asked, readings in read for n, one in enumerate(readings)
+    ]
+    figures["calibration_error"] = calibration_error(*np.array(told, dtype=np.float64).T)
     return figures
 
 
@@ -162,17 +161,6 @@ def _f1(question: Question, readings: Sequence[Reading], *, refuses: bool) -> fl
         return 0.0
     best = readings[first].spans[0]
     return f1(question.passages[first][best.start : best.end], question.answers)
-
-
-def _calibration_error(told: Sequence[tuple[float, bool]]) -> float:
-    """Expected calibration error in ten bins of equal width (Guo et al., 2017)."""
-    bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
-    for probability, so in told:
-        bins[min(9, int(10 * probability))].append((probability, so))
-    return sum(
-        len(held) / len(told) * abs(fmean(p for p, _ in held) - fmean(so for _, so in held))
-        for held in bins.values()
-    )
 
 
 def _claims(judged: Sequence[tuple[Claim, Support]]) -> Figures:

@@ -173,12 +173,9 @@ def test_a_wrong_passage_never_holds_the_answer() -> None:
     ],
 )
 def test_a_figure_in_another_notation_keeps_its_verdict(claim: str, same: str, other: str) -> None:
-    group = [Example(claim, claim, verdict="supported")]
-    made = {
-        (one[0].text, one[0].verdict)
-        for seed in range(60)
-        if (one := another_notation(group, random.Random(seed)))
-    }
+    example = Example(claim, claim, verdict="supported")
+    changed = (another_notation(example, random.Random(seed)) for seed in range(60))
+    made = {(one.text, one.verdict) for one in changed if one}
     assert {(same, "supported"), (other, "refuted")} <= made
     assert {verdict for text, verdict in made if text == same} == {"supported"}
 
@@ -187,12 +184,9 @@ def test_a_name_of_the_passage_in_the_place_of_a_claims_own_refutes_it() -> None
     claim = Example(
         "The lease with Meyer ends in 2031.", "Meyer until 2031, Hansen 2028.", verdict="supported"
     )
-    made = [group for seed in range(20) if (group := exchanged([claim], random.Random(seed)))]
-    assert {group[0].text for group in made} == {
-        "The lease with Hansen ends in 2031.",
-        "The lease with Meyer ends in 2028.",
-    }
-    assert {group[0].verdict for group in made} == {"refuted"}
+    made = [one for seed in range(20) if (one := exchanged(claim, random.Random(seed)))]
+    texts = {"The lease with Hansen ends in 2031.", "The lease with Meyer ends in 2028."}
+    assert {(one.text, one.verdict) for one in made} == {(text, "refuted") for text in texts}
 
 
 def test_an_answer_is_judged_by_the_question_it_is_for() -> None:

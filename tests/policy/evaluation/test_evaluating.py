@@ -45,14 +45,12 @@ def going(
     cases: CaseSet = CASES,
     systems: Sequence[str] = SYSTEMS,
 ) -> tuple[list[Progress], list[Row]]:
-    """What was told, and the rows."""
     parts = Parts(chat, HashEmbedder(), UnsureReader(), store, (), Budget(revisions=0), cancel=cancel)
     file = work / "rows.jsonl"
     return list(evaluate(cases, systems, parts, Rows(file))), Rows(file).all()
 
 
 def model(calls: int = 200) -> ScriptedChat:
-    """Answers anything, so many times at most."""
     replies: list[Scripted] = [answers] * calls
     return ScriptedChat(replies)
 

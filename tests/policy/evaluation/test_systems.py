@@ -46,7 +46,6 @@ def _parts(store: Store, chat: ScriptedChat) -> Parts:
 def _answered(
     system: System, store: Store, replies: Sequence[Scripted], asked: str = SUPPLIER
 ) -> tuple[Answered, list[str]]:
-    """What it gave, and the prompts that it made of it."""
     with ScriptedChat(replies) as chat:
         answered = system(asked, _parts(store, chat))
     return answered, ["\n".join(m.content for m in call.messages) for call in chat.calls]

@@ -45,5 +45,4 @@ def replying(calls: int) -> ScriptedChat:
 
 
 def parts(chat: Chat, store: Store, budget: Budget) -> Parts:
-    """What a system is given; the store has to be filled."""
     return Parts(chat, HashEmbedder(), READER, store, (), budget)

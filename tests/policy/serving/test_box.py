@@ -19,7 +19,6 @@ SHIPPED = ("boxed-forest", "boxed-reward")
 
 @pytest.fixture(params=SHIPPED)
 def boxed(request: pytest.FixtureRequest) -> Listed:
-    """Each of those that come with the package."""
     return next(one for one in Registry().listed() if one.name == request.param)
 
 

@@ -20,7 +20,6 @@ from traces.store import Store
 
 
 def collected(path: Path, questions: int, seed: int = 0, dataset: str = "toy") -> Path:
-    """Write a collected store of random questions."""
     path.write_bytes(_written(questions, seed, dataset))
     return path
 

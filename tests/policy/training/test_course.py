@@ -56,7 +56,6 @@ def asked(store_file: Path, **how: object) -> TrainingRequest:
 
 
 def trained(request: TrainingRequest, registry: Registry) -> tuple[list[TrainingEvent], Finished]:
-    """What was told, and the last of it."""
     events: list[TrainingEvent] = []
     train(request, events.append, registry=registry)
     last = events[-1]
