@@ -111,6 +111,7 @@ def test_a_forgotten_document_is_in_no_file_of_the_home(
 _KEPT = made.evidence(1, FACTS["fire.md"], collection="facts", document="fire.md")
 _ITS = made.evidence(2, SECRET, collection="facts", document="supplier.md")
 _USES: dict[str, list[ev.Event]] = {
+    "found only": [],
     "kept": [ev.EvidenceKept(1, [_ITS], [])],
     "shown first": [ev.FirstLook(PHRASE, SECRET, 7, "Memo", None, 0.6)],
     "searched in its words": [ev.Corrected(1, "reword", "in other words", [f"bearings {PHRASE}"])],
@@ -118,9 +119,8 @@ _USES: dict[str, list[ev.Event]] = {
 }
 
 
-@pytest.mark.parametrize("uses", [[], *_USES.values()], ids=["found only", *_USES])
 def test_of_a_run_that_only_found_a_forgotten_document_the_rest_stays(
-    uses: list[ev.Event], secret: Path, home: Path, deepthink: Run
+    secret: Path, home: Path, deepthink: Run
 ) -> None:
     (document,) = [d for d in Library(open_store()).documents("facts") if d.name == "supplier.md"]
     its = made.candidate(
@@ -133,20 +133,22 @@ def test_of_a_run_that_only_found_a_forgotten_document_the_rest_stays(
     lists = ev.NotebookGrew(f"QUESTION: Why?\n\nCOLLECTIONS:\n- facts: 2 documents: Fire; {PHRASE} memo")
     with open_store().transaction() as db:
         db.execute("UPDATE documents SET title = ? WHERE id = ?", [f"{PHRASE} memo", document.id])
-    events = [lists, ev.StepStarted(1, made.step("What halted it?")), found, graded, *uses, kept]
-    run_id = store_run([(1.0, event) for event in events], session="talk")
-    store_run(question="And when?", session="talk")
+    begun = [lists, ev.StepStarted(1, made.step("What halted it?")), found, graded]
+    runs = {}
+    for name, uses in _USES.items():
+        events = [*begun, *uses, kept]
+        runs[name] = store_run([(1.0, event) for event in events], session=name)
+        store_run(question="And when?", session=name)
     forget = ("forget", "document", "supplier.md", "-c", "facts")
-    words = "2 runs that may repeat it" if uses else "its passages from 1 other run"
+    words = "8 runs that may repeat it, and its passages from 1 other run"
     assert f"Erase supplier.md from facts, and {words}?" in deepthink(*forget).refused()
     assert deepthink(*forget, "--yes").out == f"Erased supplier.md from facts, and {words}.\n"
     assert _files_with(PHRASE, home) == set()
-    assert len(Runs(open_store()).recent()) == (0 if uses else 2)
-    if not uses:
-        told = deepthink("runs", "export", run_id).out
-        assert "fire.md" in told
-        shown = json.loads(deepthink("runs", "show", run_id, "--json").out)
-        assert [hit["document"] for hit in shown["steps"][0]["hits"]] == ["fire.md"]
+    assert {run.session for run in Runs(open_store()).recent()} == {"found only"}
+    assert len(Runs(open_store()).recent()) == 2
+    assert "fire.md" in deepthink("runs", "export", runs["found only"]).out
+    shown = json.loads(deepthink("runs", "show", runs["found only"], "--json").out)
+    assert [hit["document"] for hit in shown["steps"][0]["hits"]] == ["fire.md"]
 
 
 def test_a_forgotten_run_is_in_no_file_of_the_home(secret: Path, home: Path, deepthink: Run) -> None:
@@ -176,11 +178,8 @@ def test_forgetting_needs_a_yes_and_one_document_and_names_older_copies(
     assert damaged.exists()
 
 
-def test_a_backup_that_would_replace_a_folder_is_refused(tmp_path: Path, deepthink: Run) -> None:
-    assert f"{tmp_path}: Is a directory" in deepthink("backup", str(tmp_path)).refused(4)
-
-
 def test_a_backup_is_written_and_put_back(secret: Path, tmp_path: Path, deepthink: Run) -> None:
+    assert f"{tmp_path}: Is a directory" in deepthink("backup", str(tmp_path)).refused(4)
     file = tmp_path / "mine.zip"
     assert deepthink("backup", str(file)).code == 0
     assert deepthink("library", "remove", "facts", "--yes").code == 0

@@ -17,32 +17,18 @@ from tui.assemble import open_store
 from tui.terminal import shell_word
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("library", "library list", "library search bearings", "library formats"),
-        *(
-            "sessions",
-            "sessions show",
-            "runs",
-            "runs --unfinished",
-            "runs show",
-            "policy",
-            "models",
-            "config",
-            "traces",
-        ),
-    ],
-)
-def test_what_lists_or_shows_does_it_as_json_too(command: str, library: Path, deepthink: Run) -> None:
+def test_what_lists_or_shows_does_it_as_json_too(library: Path, deepthink: Run) -> None:
     stored.store_run(session=Sessions(open_store()).begin("one"))
-    ran = deepthink(*command.split(), "--json")
-    assert ran.code == 0
-    assert json.loads(ran.out) or command in {"runs --unfinished", "policy", "traces"}
+    empty = ("runs --unfinished", "policy", "traces")
+    for command in (
+        *("library", "library list", "library search bearings", "library formats", "models", "config"),
+        *("sessions", "sessions show", "runs", "runs show", *empty),
+    ):
+        ran = deepthink(*command.split(), "--json")
+        assert (ran.code, bool(json.loads(ran.out))) == (0, command not in empty), command
 
 
-@pytest.mark.parametrize("command", ["traces", "traces show --state", "sessions", "sessions show", "runs"])
-def test_what_was_asked_seen_and_answered_cannot_steer_the_terminal(command: str, deepthink: Run) -> None:
+def test_what_was_asked_seen_and_answered_cannot_steer_the_terminal(deepthink: Run) -> None:
     store = open_store()
     run_id = watched(store)
     session = Sessions(store).begin()
@@ -50,9 +36,10 @@ def test_what_was_asked_seen_and_answered_cannot_steer_the_terminal(command: str
         db.execute("UPDATE decisions SET text = ?, justification = ?", [stored.EVIL, stored.EVIL])
         db.execute("UPDATE runs SET session = $1, question = $2, answer = $2", [session, stored.EVIL])
     Labels(store).put(run_id, 0, "FINISH", note=stored.EVIL)
-    out = deepthink(*command.split()).out
-    assert "gotcha" in out
-    assert "\x1b" not in out
+    for command in ("traces", "traces show --state", "sessions", "sessions show", "runs"):
+        out = deepthink(*command.split()).out
+        assert "gotcha" in out, command
+        assert "\x1b" not in out, command
 
 
 def test_runs_keep_their_status_in_a_narrow_window(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,16 +51,9 @@ def test_runs_keep_their_status_in_a_narrow_window(deepthink: Run, monkeypatch: 
     assert row.split()[2:] == stored.QUESTION.split()[: len(row.split()) - 2]
 
 
-@pytest.mark.parametrize(
-    "text", ["plain", "two words", "it's", "a$b's", "it's `ls`", '"it\'s"', "it's!", "a\\'b"]
-)
-def test_a_word_of_a_command_survives_the_shell(text: str) -> None:
-    printed = subprocess.run(
-        ["sh", "-c", f"printf %s {shell_word(text)}"], capture_output=True, text=True, check=True
-    )
-    assert printed.stdout == text
-
-
-def test_an_apostrophe_in_a_hint_can_be_read(deepthink: Run) -> None:
-    ran = deepthink("Who wrote the theatre's rules?")
-    assert 'deepthink ask "Who wrote the theatre\'s rules?"' in ran.err
+def test_a_word_of_a_command_survives_the_shell() -> None:
+    words = ["plain", "two words", "it's", "a$b's", "it's `ls`", '"it\'s"', "it's!", "a\\'b"]
+    line = " ".join(["printf '%s\\n'", *map(shell_word, words)])
+    printed = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert printed.stdout.splitlines() == words
+    assert shell_word("the theatre's") == '"the theatre\'s"', "it can be read"

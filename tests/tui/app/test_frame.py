@@ -28,34 +28,27 @@ from tui.settings.settings import AppSettings
 
 
 @pytest.mark.usefixtures("bare")
-async def test_a_toast_leaves_no_letters_beside_it(app: DeepthinkApp) -> None:
+async def test_no_screen_is_cut_off(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 20), notifications=True) as pilot:
         app.notify("Rated as good.")
         await until(pilot, lambda: any(toast.region.right == 120 for toast in app.screen.query("Toast")))
-
-
-@pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(
-    ("width", "engine", "name"),
-    [
-        (120, "✓ qwen2.5-coder-1.5b", "F5"),
-        (80, "✓", "F5"),
-        (76, "✓ qwen2.5-coder-1.5b", "Learn"),
-        (60, "✓", "Learn"),
-    ],
-)
-async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: DeepthinkApp) -> None:
-    async with app.run_test(size=(width, 20)) as pilot:
         app.engine_states = {
             "model": ("ready", "llama.cpp:qwen2.5-coder-1.5b"),
             "embedder": ("ready", "bge-small-en"),
         }
         places, chip = app.screen.query_one("#places", Static), app.screen.query_one("#engine", Static)
-        await until(pilot, lambda: str(chip.content) == engine)
-        assert isinstance(places.content, Content)
-        assert places.content.plain.rstrip().endswith("Doctor")
-        assert name in places.content.plain.replace("[", " ").split()
-        assert places.content.cell_length <= places.size.width
+        for width, engine, name in (
+            (120, "✓ qwen2.5-coder-1.5b", "F5"),
+            (80, "✓", "F5"),
+            (76, "✓ qwen2.5-coder-1.5b", "Learn"),
+            (60, "✓", "Learn"),
+        ):
+            await pilot.resize_terminal(width, 20)
+            await until(pilot, lambda: str(chip.content) == engine)  # noqa: B023 - awaited at once
+            assert isinstance(places.content, Content)
+            assert places.content.plain.rstrip().endswith("Doctor")
+            assert name in places.content.plain.replace("[", " ").split()
+            assert places.content.cell_length <= places.size.width
         await pilot.resize_terminal(40, 12)
         await until(pilot, lambda: "[Ask]" in str(places.content))
         assert str(places.content).endswith("…"), "a sign that there are more"
@@ -66,30 +59,20 @@ async def test_no_screen_is_cut_off(width: int, engine: str, name: str, app: Dee
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(
-    ("keys", "search"), [(["f3"], "query"), (["f1", "escape", "f4"], "run-search"), (["f8"], "search")]
-)
-async def test_what_is_typed_while_a_screen_opens_or_closes_is_not_lost(
-    keys: list[str], search: str, app: DeepthinkApp
-) -> None:
+async def test_what_is_typed_while_a_screen_opens_or_closes_is_not_lost(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await comes(pilot, BareScreen)
-        for key in keys:
-            app.post_message(events.Key(key, None))
-        for letter in "/fire":  # at once, as if the app had been busy
-            app.post_message(events.Key({"/": "slash"}.get(letter, letter), letter))
-        await until(pilot, lambda: app.screen.query(f"#{search}"))
-        await until(pilot, lambda: app.screen.query_one(f"#{search}", Input).value == "fire")
-
-
-@pytest.mark.usefixtures("bare")
-async def test_under_a_window_no_key_is_shown_that_does_nothing_there(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("f8")
+        for keys, search in ((["f3"], "query"), (["f1", "escape", "f4"], "run-search"), (["f8"], "search")):
+            for key in keys:
+                app.post_message(events.Key(key, None))
+            for letter in "/fire":  # at once, as if the app had been busy
+                app.post_message(events.Key({"/": "slash"}.get(letter, letter), letter))
+            await until(pilot, lambda: app.screen.query(f"#{search}"))  # noqa: B023 - awaited at once
+            await until(pilot, lambda: app.screen.query_one(f"#{search}", Input).value == "fire")  # noqa: B023
         await until(pilot, lambda: "Search" in shown_keys(app))
         await pilot.press("f1")
         await until(pilot, lambda: "Close" in shown_keys(app))
-        assert "Search" not in shown_keys(app)
+        assert "Search" not in shown_keys(app), "under a window it does nothing"
         await pilot.press("escape")
         await until(pilot, lambda: "Search" in shown_keys(app))
 
@@ -185,11 +168,11 @@ async def test_what_each_key_answers(app: DeepthinkApp) -> None:
 @pytest.mark.usefixtures("bare")
 @looks("80x24-dark")
 def test_confirm_in_pictures(picture: Picture) -> None:
+    detail = (
+        "Its 12 documents leave the library; the files stay where they are. [b]Nothing[/b] else changes."
+    )
+
     async def ask(pilot: Pilot[Any]) -> None:
-        detail = (
-            "Its 12 documents leave the library; the files stay where they are. "
-            "[b]Nothing[/b] else changes."
-        )
         pilot.app.push_screen(ConfirmScreen("Remove the collection “letters”?", detail, yes="Remove"))
 
     picture(ask)

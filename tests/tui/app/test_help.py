@@ -16,7 +16,6 @@ from tests.tui.conftest import MakeApp, Picture, looks
 from tests.tui.waiting import comes, until
 from traces.errors import DeepthinkError
 from traces.store import StoreError
-from tui.app.app import DeepthinkApp
 from tui.app.failure import in_the_app
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS_BY_ID
@@ -36,10 +35,11 @@ def _shown(screen: HelpScreen) -> str:
     return "\n".join(str(part.render()) for part in screen.query("#pages > Static, #pages > .keys"))
 
 
-async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> None:
+async def test_nearest_first_with_the_keys_as_mapped_now_and_every_name_once(make_app: MakeApp) -> None:
     app = make_app(keys="answer.open=f11, app.runs=alt+r")
     async with app.run_test(size=(80, 24)) as pilot:
-        app.screen.query_one(BareAnswer).focus()
+        beneath = app.screen
+        beneath.query_one(BareAnswer).focus()
         await pilot.pause()
         help_screen = await _helped(pilot)
         await until(pilot, lambda: len(help_screen.query(Markdown)) >= 4)
@@ -53,15 +53,8 @@ async def test_nearest_first_with_the_keys_as_mapped_now(make_app: MakeApp) -> N
         assert any(line.startswith("f11") and line.endswith("answer.open") for line in lines)
         assert any(line.startswith("alt+r") and line.endswith("app.runs") for line in lines)
         assert shown.index("In an answer") < shown.index("Everywhere") < shown.index("Elsewhere: ")
-
-
-async def test_every_name_is_found_once_by_scrolling_and_it_closes(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        beneath = app.screen
-        help_screen = await _helped(pilot)
-        words = _shown(help_screen).split()
         for action_id in ACTIONS_BY_ID:
-            assert words.count(action_id) == 1, action_id
+            assert shown.split().count(action_id) == 1, action_id
         pages = help_screen.query_one("#pages", VerticalScroll)
         await until(pilot, lambda: pages.max_scroll_y > 0)
         await pilot.press("end")

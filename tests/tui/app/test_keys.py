@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 import tui
 from tests.tui.conftest import MakeApp
+from tests.tui.seen import toasts
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
 from tui.app.keys import ACTIONS, ACTIONS_BY_ID, keymap
@@ -49,11 +50,8 @@ _EVERY = ACTIONS_BY_ID.values()
 _SCREENS = [kind for kind in _classes() if issubclass(kind, Screen) and _places(kind)]
 
 
-def test_names_are_unique_and_places_stand_together() -> None:
-    assert sum(map(len, ACTIONS.values())) == len(ACTIONS_BY_ID)
-
-
 def test_each_is_done_by_a_class() -> None:
+    assert sum(map(len, ACTIONS.values())) == len(ACTIONS_BY_ID), "names are unique"
     for place, actions in ACTIONS.items():
         owners = _owners(place)
         assert owners, f"nobody has the keys of {place}"
@@ -121,14 +119,9 @@ async def test_a_remapped_key_works_and_the_one_before_does_not(make_app: MakeAp
     app = make_app(keys="app.help=f11, help.close=ctrl+g")
     async with app.run_test(size=(80, 24)) as pilot:
         assert app.key_of("app.help") == "f11"
-        await pilot.press("f1")
-        assert not isinstance(app.screen, HelpScreen)
-        await pilot.press("f11")
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.press("escape")
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.press("ctrl+g")
-        assert not isinstance(app.screen, HelpScreen)
+        for key, helps in (("f1", False), ("f11", True), ("escape", True), ("ctrl+g", False)):
+            await pilot.press(key)
+            assert isinstance(app.screen, HelpScreen) is helps
 
 
 @pytest.mark.usefixtures("bare")
@@ -136,7 +129,7 @@ async def test_keys_that_cannot_be_used_are_told_and_the_others_stay(make_app: M
     app = make_app(keys="nope=f12")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        (told,) = app._notifications
-        assert "there is no action “nope”" in told.message
+        (told,) = toasts(app)
+        assert "there is no action “nope”" in told
         await pilot.press("f1")
         assert isinstance(app.screen, HelpScreen)

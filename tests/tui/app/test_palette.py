@@ -87,28 +87,18 @@ def _check_offered(app: DeepthinkApp) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(
-    ("words", "line", "mode", "told"),
-    [
-        ("pull", "Models: Fetch  p", "models", "p: Fetch the model; resumes a download."),
-        ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
-        ("roll back", "Learn: Roll back  b", "learn", "b: Go back to the policy that was active before."),
-    ],
-)
-async def test_what_other_screens_do_is_found_and_gone_to(
-    words: str, line: str, mode: str, told: str, app: DeepthinkApp
-) -> None:
+async def test_what_other_screens_do_is_found_and_gone_to_or_done_at_once(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        found = [one.split("\n")[0] for one in await _opened(pilot, words)]
-        assert found[0] == line
-        await pilot.press("enter")
-        await until(pilot, lambda: app.current_mode == mode)
-        await until(pilot, lambda: any(told in one for one in toasts(app)))
-
-
-@pytest.mark.usefixtures("bare")
-async def test_what_needs_nothing_chosen_is_done_at_once(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
+        for words, line, mode, told in (
+            ("pull", "Models: Fetch  p", "models", "p: Fetch the model; resumes a download."),
+            ("delete run", "Runs: Delete  d", "runs", "d: Delete the run, with all of it."),
+            ("roll back", "Learn: Roll back  b", "learn", "b: Go back to the policy that was active"),
+        ):
+            found = [one.split("\n")[0] for one in await _opened(pilot, words)]
+            assert found[0] == line
+            await pilot.press("enter")
+            await until(pilot, lambda: app.current_mode == mode)  # noqa: B023 - awaited at once
+            await until(pilot, lambda: any(told in one for one in toasts(app)))  # noqa: B023
         for words in ("Settings: Search", "Find a setting by its name"):  # from elsewhere, and from there
             await _opened(pilot, words)
             await pilot.press("enter")
@@ -120,7 +110,10 @@ async def test_what_needs_nothing_chosen_is_done_at_once(app: DeepthinkApp) -> N
         await comes(pilot, HelpScreen)
 
 
-async def test_the_screen_one_is_on_comes_first_and_before_words_alone(app: DeepthinkApp) -> None:
+async def test_the_screen_one_is_on_comes_first_and_words_before_letters_here_and_there(
+    library: Path, app: DeepthinkApp
+) -> None:
+    store_run(question="What did the roof cost?")
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f4")
         await pilot.pause()
@@ -133,55 +126,41 @@ async def test_the_screen_one_is_on_comes_first_and_before_words_alone(app: Deep
         everything = await _opened(pilot, "")
         assert not any(line.startswith(("Library: ", "Models: ")) for line in everything)
         assert any(line.startswith("Theme: ") for line in everything)
-
-
-async def test_what_is_stored_is_found_by_its_words(library: Path, app: DeepthinkApp) -> None:
-    run_id = store_run(everything(), session="s1")
-    async with app.run_test(size=(120, 40)) as pilot:
-        found = await _opened(pilot, "bearings supplies")
-        assert [line.split("\n")[0] for line in found] == [f"Run: {QUESTION}"]
-        await pilot.press("enter")
-        replay = await comes(pilot, ReplayScreen)
-        assert (replay._run_id, app.current_mode) == (run_id, "runs")
-        [document] = await _opened(pilot, "md supplier")
-        assert document.startswith("Document: supplier.md")
-        await pilot.press("enter")
-        passage = await comes(pilot, PassageScreen)
-        session = Sessions(app.engine.store).begin("ball bearings")
-        store_run(session=session)
-        passage.dismiss()
-        await until(pilot, lambda: app.screen is not passage)
-        await _opened(pilot, "ball")
-        await pilot.press("enter")
-        screen = await comes(pilot, AskScreen)
-        await until(pilot, lambda: screen.session == session)
-
-
-async def test_what_has_the_word_comes_before_what_has_its_letters_here_and_there(
-    library: Path, app: DeepthinkApp
-) -> None:
-    store_run(question="What did the roof cost?")
-    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "f2")
+        await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
         found = [line.split("\n")[0] for line in await _opened(pilot, "roof")]
         letters = next(place for place, line in enumerate(found) if line.startswith("Library: Followed"))
         assert found.index("Run: What did the roof cost?") < letters
 
 
-async def test_a_run_that_is_going_on_reads_as_running(library: Path, app: DeepthinkApp) -> None:
-    run_id = cut_off()
-    with checkpoints.open_checkpoints(app.engine.store, run_id, lambda _log: None):
+async def test_what_is_stored_is_found_by_its_words(library: Path, app: DeepthinkApp) -> None:
+    run_id, going_on = store_run(everything(), session="s1"), cut_off(question="Who rents it?")
+    with checkpoints.open_checkpoints(app.engine.store, going_on, lambda _log: None):
         async with app.run_test(size=(120, 40)) as pilot:
-            [line] = await _opened(pilot, "bearings supplies")
-    assert "running" in line
+            [line] = await _opened(pilot, "rents who")
+            assert "running" in line
+            await pilot.press("escape")
+            found = await _opened(pilot, "bearings supplies")
+            assert [line.split("\n")[0] for line in found] == [f"Run: {QUESTION}"]
+            await pilot.press("enter")
+            replay = await comes(pilot, ReplayScreen)
+            assert (replay._run_id, app.current_mode) == (run_id, "runs")
+            [document] = await _opened(pilot, "md supplier")
+            assert document.startswith("Document: supplier.md")
+            await pilot.press("enter")
+            passage = await comes(pilot, PassageScreen)
+            session = Sessions(app.engine.store).begin("ball bearings")
+            store_run(session=session)
+            passage.dismiss()
+            await until(pilot, lambda: app.screen is not passage)
+            await _opened(pilot, "ball")
+            await pilot.press("enter")
+            screen = await comes(pilot, AskScreen)
+            await until(pilot, lambda: screen.session == session)
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(
-    ("words", "found"), [("Everything that can be set", True), ("no such words", False)]
-)
-async def test_enter_waits_for_what_is_searched(
-    words: str, found: bool, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_enter_waits_for_what_is_searched(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     searching, gate = asyncio.Event(), asyncio.Event()
     search = Actions.search
 
@@ -195,19 +174,19 @@ async def test_enter_waits_for_what_is_searched(
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(pilot, "")
         palette = app.screen
-        palette.query_one(Input).value = words
-        await until(pilot, searching.is_set)
-        await pilot.press("enter")
-        assert app.screen is palette, "nothing is done yet"
-        gate.set()
-        if found:
-            await until(pilot, lambda: app.current_mode == "settings")
-        else:
+        for words in ("no such words", "Everything that can be set"):
+            searching.clear()
+            gate.clear()
+            palette.query_one(Input).value = words
+            await until(pilot, searching.is_set)
+            await pilot.press("enter")
+            assert app.screen is palette, "nothing is done yet"
+            gate.set()
             await until(pilot, lambda: all(worker.is_finished for worker in app.workers))
-            assert app.screen is palette
+        await until(pilot, lambda: app.current_mode == "settings")
 
 
-async def test_who_types_faster_than_the_library_is_read_finds_it_too(
+async def test_who_types_while_it_opens_or_before_the_library_is_read_loses_nothing(
     library: Path, app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, read = threading.Event(), Stored._read
@@ -218,24 +197,17 @@ async def test_who_types_faster_than_the_library_is_read_finds_it_too(
 
     monkeypatch.setattr(Stored, "_read", slow)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("ctrl+p")
+        await pilot.pause()
+        for key in ("ctrl+p", *"s"):  # at once, as a terminal sends what waits
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
         palette = await comes(pilot, CommandPalette)
-        for words in ("s", "sup", "supplier.md"):
+        await until(pilot, lambda: palette.query_one(Input).value == "s")
+        for words in ("sup", "supplier.md"):
             palette.query_one(Input).value = words
             await pilot.pause(0.05)
         gate.set()
         found = palette.query_one(OptionList)
         await until(pilot, lambda: any("Document: supplier.md" in str(o.prompt) for o in found.options))
-
-
-@pytest.mark.usefixtures("bare")
-async def test_what_is_typed_while_it_opens_is_not_lost(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        for key in ("ctrl+p", *"rent"):  # at once, as a terminal sends what waits
-            app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette) and app.screen.query(Input))
-        await until(pilot, lambda: app.screen.query_one(Input).value == "rent")
 
 
 def test_each_screen_has_the_places_that_are_offered_elsewhere() -> None:

@@ -67,16 +67,13 @@ async def echoing() -> AsyncIterator[tuple[AppServer, ClientSession]]:
 Up = tuple[AppServer, ClientSession]
 
 
-async def test_an_app_gets_the_pages_size_and_keys_and_its_screen_reaches_the_page(echoing: Up) -> None:
+async def test_an_app_gets_the_pages_size_and_keys_and_its_screen_and_end_reach_the_page(
+    echoing: Up,
+) -> None:
     async with echoing[1].ws_connect("/ws?width=91&height=33") as page:
         assert (await page.receive()).data == b"91x33"
         await page.send_json(["stdin", "what?"])
         assert (await page.receive()).data == b"what?"
-
-
-async def test_a_page_is_told_when_its_app_ends(echoing: Up) -> None:
-    async with echoing[1].ws_connect("/ws") as page:
-        assert (await page.receive()).data == b"80x24"
         await page.send_json(["stdin", "quit"])
         assert (await page.receive()).type is WSMsgType.CLOSE
 

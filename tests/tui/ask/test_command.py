@@ -41,9 +41,12 @@ def test_in_a_pipe_only_the_answer_goes_to_stdout_progress_to_stderr(library: Pa
     assert (quiet.out, quiet.err) == (f"{answer}\n", "")
 
 
-def test_a_plain_answer_is_lines_with_the_answer_once(library: Path, model: Answer, deepthink: Run) -> None:
+def test_a_plain_answer_to_a_question_from_stdin_is_lines_with_the_answer_once(
+    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chat = model()
-    ran = deepthink("ask", QUESTION, "--plain")
+    monkeypatch.setattr("sys.stdin", io.StringIO(QUESTION + "\n"))
+    ran = deepthink("ask", "-", "--plain")
     assert ran.code == 0
     assert ran.err == ""
     assert ESCAPE not in ran.out
@@ -54,6 +57,7 @@ def test_a_plain_answer_is_lines_with_the_answer_once(library: Path, model: Answ
         *("step 2", "search", "grade", "kept", "finding", "decide"),
         *("answer", "sources", "done"),
     ]
+    assert ran.out.startswith(f"question: {QUESTION} |")
     assert ran.out.count("buys its ceramic bearings") == 1
     assert "] Supply\n    facts · supplier.md\n    “Orlavane buys all" in ran.out
     assert "run " + Runs(open_store()).find("last").id in ran.out
@@ -106,13 +110,6 @@ def test_of_a_mail_that_came_nearest_the_text_is_shown(
     found = deepthink("library", "search", "roof", "-c", "letters").out
     assert "From: the attic" in found
     assert "Carl" not in found
-
-
-def test_a_question_comes_from_stdin(
-    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(QUESTION + "\n"))
-    assert f"question: {QUESTION} |" in deepthink("ask", "-", "--plain").out
 
 
 @pytest.fixture
@@ -225,33 +222,12 @@ def test_a_session_is_begun_with_its_first_run(library: Path, deepthink: Run) ->
     assert [(s.name, s.runs) for s in Sessions(open_store()).recent()] == [("bearings", 2)]
 
 
-def test_never_has_it_rewritten_from_what_was_found_and_withheld_if_that_is_no_better(
-    library: Path, model: Answer, deepthink: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unsupported = "The chairman resigned in anger [1]. His successor is a baker [2]."
-    model(answer=unsupported)
-    rewritten = deepthink("ask", QUESTION, "--approve", "never", "--plain")
-    assert rewritten.code == failures.DONE
-    assert "without asking (approve is never): rewrite it from the evidence" in rewritten.out
-    assert rewritten.out.count("answer: ") == 1
-    monkeypatch.setattr("agent.steps.synthesise.from_findings", lambda *_: unsupported)
-    withheld = deepthink("ask", QUESTION, "--approve", "never", "--plain")
-    assert withheld.code == failures.REJECTED
-    assert "without asking (approve is never): stop, and withhold it" in withheld.out
-    assert "0 of 2 sentences are supported by their sources" in withheld.out
-    assert "resigned" not in rewritten.out + withheld.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_wrong_input_is_one_sentence_and_a_way_out(library: Path, deepthink: Run) -> None:
+    for arguments, words in (
         ((QUESTION, "--brief", "--report"), "--brief and --report exclude each other"),
         ((QUESTION, "--plain", "--json"), "--plain and --json exclude each other"),
         ((QUESTION, "--plain", "--quiet"), "--plain and --quiet exclude each other"),
-        (
-            (QUESTION, "--after", "2026", "--before", "2025"),
-            "No day is both after 2026 and before 2025",
-        ),
+        ((QUESTION, "--after", "2026", "--before", "2025"), "No day is both after 2026 and before 2025"),
         ((QUESTION, "--after", "2025-06", "--before", "2025"), "No day is both"),
         ((QUESTION, "-s", "x", "-C"), "--session and --continue exclude each other"),
         ((QUESTION, "--route", "wide"), "'wide' is not one of"),
@@ -261,13 +237,8 @@ def test_never_has_it_rewritten_from_what_was_found_and_withheld_if_that_is_no_b
         ((QUESTION, "--profile", "nope"), "--profile: it has to be lean or seed, not “nope”"),
         ((QUESTION, "--decider", "nope"), "--decider: it has to be rules, llm or learned"),
         ((QUESTION, "--steps", "0"), "--steps: it has to be at least 1"),
-    ],
-    ids=lambda value: " ".join(value)[-20:] if isinstance(value, tuple) else "",
-)
-def test_wrong_input_is_one_sentence_and_a_way_out(
-    arguments: tuple[str, ...], words: str, library: Path, deepthink: Run
-) -> None:
-    assert words in deepthink("ask", *arguments).refused()
+    ):
+        assert words in deepthink("ask", *arguments).refused()
 
 
 def test_an_empty_library_says_how_to_fill_it(deepthink: Run) -> None:
@@ -277,23 +248,18 @@ def test_an_empty_library_says_how_to_fill_it(deepthink: Run) -> None:
     assert "deepthink demo" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        (None, "qwen2.5-coder-1.5b (1.1 GB) is not on this machine"),
-        ("qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b (491 MB) is not on this machine"),
-        ("nope", "no model called “nope”"),
-        ("/nowhere/model.gguf", "no model file /nowhere/model.gguf"),
-        ("all-minilm-l6-v2", "all-minilm-l6-v2 is an embedder, not a language model"),
-    ],
-)
-def test_without_the_model_there_is_a_clear_choice(
-    name: str | None, words: str, library: Path, no_models: None, deepthink: Run
-) -> None:
-    ran = deepthink("ask", QUESTION, *(("--model", name) if name else ()))
-    assert (ran.code, ran.out) == (5, "")
-    assert words in ran.err
-    assert name or "deepthink models pull" in ran.err
+def test_without_the_model_there_is_a_clear_choice(library: Path, no_models: None, deepthink: Run) -> None:
+    for arguments, words in (
+        ((), "qwen2.5-coder-1.5b (1.1 GB) is not on this machine"),
+        (("--model", "qwen2.5-coder-0.5b"), "qwen2.5-coder-0.5b (491 MB) is not on this machine"),
+        (("--model", "nope"), "no model called “nope”"),
+        (("--model", "/nowhere/model.gguf"), "no model file /nowhere/model.gguf"),
+        (("--model", "all-minilm-l6-v2"), "all-minilm-l6-v2 is an embedder, not a language model"),
+    ):
+        ran = deepthink("ask", QUESTION, *arguments)
+        assert (ran.code, ran.out) == (5, "")
+        assert words in ran.err
+        assert arguments or "deepthink models pull" in ran.err
 
 
 def test_a_model_that_fails_ends_the_run_with_code_5(library: Path, model: Answer, deepthink: Run) -> None:
@@ -383,9 +349,13 @@ def test_a_run_that_another_process_works_on_is_left_alone(resumed: Resumed, dee
     assert not resumed
 
 
-def test_of_a_run_that_cannot_go_on_no_model_is_asked_for(no_models: None, deepthink: Run) -> None:
+def test_what_cannot_be_resumed_is_wrong_usage_and_no_model_is_asked_for(
+    no_models: None, deepthink: Run
+) -> None:
     ended = store_run()
     assert f"Run {ended} has ended." in deepthink("resume", ended).refused()
+    for arguments in (("nope",), ("--approve", "perhaps"), ("a", "b")):
+        deepthink("resume", *arguments).refused()
 
 
 def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, deepthink: Run) -> None:
@@ -429,26 +399,13 @@ def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
     assert [call["web"] for call in resumed] == [searches]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--web",)], ids=" ".join)
 def test_whether_a_run_may_search_the_web_is_stored_with_it(
-    arguments: tuple[str, ...],
-    library: Path,
-    deepthink: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    library: Path, deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: object() if settings.web else None)
-    deepthink("ask", QUESTION, *arguments)
-    assert asking.web_of(Runs(open_store()).find("last")) is bool(arguments)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("resume", "nope"), ("resume", "--approve", "perhaps"), ("resume", "a", "b")],
-    ids=" ".join,
-)
-def test_wrong_usage(arguments: tuple[str, ...], resumed: Resumed, deepthink: Run) -> None:
-    deepthink(*arguments).refused()
-    assert not resumed
+    for arguments in ((), ("--web",)):
+        deepthink("ask", QUESTION, *arguments)
+        assert asking.web_of(Runs(open_store()).find("last")) is bool(arguments)
 
 
 def test_the_model_that_it_began_with_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

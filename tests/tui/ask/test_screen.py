@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from textual import events
 from textual.content import Content
 from textual.events import Key
 from textual.pilot import Pilot
@@ -117,16 +117,6 @@ async def test_a_first_look_stands_there_until_the_answer_does(
         assert not look.display
 
 
-async def test_a_turn_that_does_not_fit_is_shown_from_its_question(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(60, 16)) as pilot:
-        screen = await asked(pilot)
-        exchange, conversation = screen.query_one(Exchange), screen.query_one(Conversation)
-        await until(pilot, lambda: exchange.query_one(Sources).option_count)
-        await until(pilot, lambda: exchange.region.height > conversation.size.height)
-        question = exchange.query_one(".question")
-        await until(pilot, lambda: conversation.region.contains_region(question.region))
-
-
 async def test_an_app_begun_with_a_question_has_it_in_the_prompt_and_leaves_the_sending_to_the_user(
     make_app: MakeApp, home: Path
 ) -> None:
@@ -151,49 +141,36 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
 ) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        exchange = screen.query_one(Exchange)
+        exchange, prompt = screen.query_one(Exchange), screen.query_one(Prompt)
         answer = exchange.query_one(Answer)
         await until(pilot, lambda: answer.citations)
         assert "Tolvang Ceramics" in answer_of(exchange)
         assert "sentences are supported" in text_of(exchange, ".state")
-        assert screen.query_one(Prompt).text == ""
         await pilot.press("ctrl+y")
         assert answer.has_focus
         await pilot.press("right", "left", "enter")
-        await comes(pilot, PassageScreen)
-        await pilot.press("escape", "o")
-        await until(pilot, lambda: originals)
-        assert Path(unquote(originals[0].removeprefix("file://"))).parent == library.resolve()
-        await pilot.press("tab")
-        assert isinstance(app.focused, Sources)
-        await pilot.press("enter")
         await comes(pilot, PassageScreen)
         await pilot.press("escape")
         block = next(block for block in answer.query(Static) if "[1]" in str(block.render()))
         row, column = divmod(str(block.render()).index("[1]") + 1, block.size.width)
         await pilot.click(block, offset=(column, row))
         await comes(pilot, PassageScreen)
-
-
-async def test_the_keys_of_an_answer_are_those_of_its_sources(
-    app: DeepthinkApp, library: Path, originals: list[str]
-) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        exchange = screen.query_one(Exchange)
-        await until(pilot, lambda: exchange.query_one(Answer).citations)
-        await pilot.press("ctrl+y", "tab")
-        await until(pilot, lambda: isinstance(app.focused, Sources))
-        await until(pilot, lambda: {"Open", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
-        await pilot.press("c", "o")
-        assert "\n[1] " in app.clipboard
+        await pilot.press("escape", "o", "tab")
         await until(pilot, lambda: originals)
-        assert Path(unquote(originals[0].removeprefix("file://"))).parent == library.resolve()
+        assert isinstance(app.focused, Sources), "which has the keys of the answer"
+        await until(pilot, lambda: {"Open", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
+        await pilot.press("enter")
+        await comes(pilot, PassageScreen)
+        await pilot.press("escape", "c", "o")
+        assert "\n[1] " in app.clipboard
+        await until(pilot, lambda: len(originals) == 2)
+        folders = {Path(unquote(address.removeprefix("file://"))).parent for address in originals}
+        assert folders == {library.resolve()}
         await pilot.press("g")
         await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
         await pilot.press("down", "x")
         await comes(pilot, ExportScreen)
-        assert screen.query_one(Prompt).text == ""
+        assert prompt.text == ""
 
 
 async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(app: DeepthinkApp) -> None:
@@ -209,9 +186,8 @@ async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(app: Deep
         await pilot.press("enter")
         assert len(str(plan.get_option_at_index(1).prompt)) > len(before)
         assert any("[1]" in str(option.prompt) for option in screen.query_one(EvidenceList).options)
-        assert str(screen.query_one(Meters).render()).startswith(
-            "scripted  ·  all collections  ·  web off  ·  "
-        )
+        meters = screen.query_one(Meters)
+        assert str(meters.render()).startswith("scripted  ·  all collections  ·  web off  ·  ")
         assert not screen.query_one("#thinking").display, "the answer has the screen"
         await pilot.press("ctrl+l")
         assert screen.query_one("#thinking").display
@@ -222,21 +198,20 @@ async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(app: Deep
         await pilot.press("ctrl+s")
         assert app.clipboard == exchange.answer
         await pilot.press("ctrl+y", "c")
-        assert app.clipboard.startswith(exchange.answer)
-        assert "\n[1] " in app.clipboard
-        await pilot.press("g")
-        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+        assert app.clipboard.startswith(f"{exchange.answer}\n\n")
         await pilot.press("ctrl+e")
         assert (prompt.text, prompt.has_focus) == (QUESTION, True)
         await pilot.press("ctrl+k")
         await until(pilot, lambda: not screen.query(Exchange))
 
 
-async def test_what_is_not_found_shows_what_came_nearest(app: DeepthinkApp, chat: Answering) -> None:
+async def test_what_is_not_found_shows_what_came_nearest_with_the_keys_of_an_answer(
+    app: DeepthinkApp, chat: Answering, originals: list[str]
+) -> None:
     chat.finds = False
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        ways = screen.query_one(WaysOn)
+        ways, prompt = screen.query_one(WaysOn), screen.query_one(Prompt)
         await until(pilot, lambda: ways.option_count > 2)
         assert screen.fold is not None
         assert screen.fold.started is not None
@@ -249,25 +224,11 @@ async def test_what_is_not_found_shows_what_came_nearest(app: DeepthinkApp, chat
         ]
         await pilot.press("ctrl+y")
         await until(pilot, lambda: ways.has_focus)
-        await pilot.press("enter")
-        await comes(pilot, PassageScreen)
-        await pilot.press("escape", "up", "enter")
-        await searched(pilot)
-
-
-async def test_the_keys_of_an_answer_work_on_what_is_offered_after_it(
-    app: DeepthinkApp, chat: Answering, originals: list[str]
-) -> None:
-    chat.finds = False
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        ways = screen.query_one(WaysOn)
-        await until(pilot, lambda: ways.option_count > 2)
-        await pilot.press("ctrl+y")
-        await until(pilot, lambda: ways.has_focus)
         await until(pilot, lambda: {"Good", "Copy", "Export"} <= shown_keys(app))
         assert "Next" not in shown_keys(app)
-        await pilot.press("w")
+        await pilot.press("enter")
+        await comes(pilot, PassageScreen)
+        await pilot.press("escape", "w")
         await until(pilot, lambda: "· rated wrong" in text_of(screen, ".state"))
         await pilot.press("home", "c")
         assert app.clipboard == screen.query_one(Exchange).answer
@@ -278,51 +239,41 @@ async def test_the_keys_of_an_answer_work_on_what_is_offered_after_it(
         await pilot.press("x")
         await comes(pilot, ExportScreen)
         await pilot.press("escape", "h")
-        prompt = screen.query_one(Prompt)
         await until(pilot, lambda: prompt.text == "h")
+        await pilot.press("ctrl+y", "enter")
+        await searched(pilot)
 
 
-@pytest.mark.parametrize("typed", ["who is", "work", "past"])  # o, l and p are keys of the answer too
-@pytest.mark.parametrize("in_one_burst", [True, False])
-async def test_a_question_that_begins_with_a_letter_that_rates_does_not_rate(
-    app: DeepthinkApp, typed: str, in_one_burst: bool
-) -> None:
+async def test_a_letter_rates_unless_a_question_begins_with_it(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        exchange, prompt = screen.query_one(Exchange), screen.query_one(Prompt)
-        await pilot.press("ctrl+y", "g")
-        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
-        await pilot.press("escape", "ctrl+y")
-        assert isinstance(app.focused, Answer)
-        for key in [Key("space" if key == " " else key, key) for key in typed]:  # all are pressed at once
-            app.post_message(key)
-            if not in_one_burst:
-                await pilot.pause()
-        await until(pilot, lambda: prompt.text == typed)
-        await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
-        assert screen.fold is not None
-        rated = Ratings(app.engine.store).of(screen.fold.run_id)
-        assert rated is not None
-        assert rated.rating == "good"
-
-
-async def test_a_rating_stands_where_the_next_key_comes_later(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        exchange = screen.query_one(Exchange)
+        exchange, prompt, fold = screen.query_one(Exchange), screen.query_one(Prompt), screen.fold
+        assert fold is not None
         await pilot.press("ctrl+y")
-        first, later, again = Key("w", "w"), Key("c", "c"), Key("g", "g")
+        first, later, again, twice = (Key(key, key) for key in "wcgg")
         later.time += 2
-        again.time += 4
+        again.time = twice.time = first.time + 4
         for key in (first, later, again):
             app.post_message(key)
         await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
         assert app.clipboard
-        twice = Key("g", "g")
-        twice.time = again.time
         app.post_message(twice)
         await until(pilot, lambda: "· rated" not in text_of(exchange, ".state"))
-        assert screen.query_one(Prompt).text == ""
+        assert prompt.text == ""
+        await pilot.press("g")
+        # o, l and p are keys of the answer too; all are pressed at once, or one is handled after the other
+        for typed, in_one_burst in product(("who is", "work", "past"), (True, False)):
+            await pilot.press("escape", "ctrl+y")
+            assert isinstance(app.focused, Answer)
+            for key in [Key("space" if key == " " else key, key) for key in typed]:
+                app.post_message(key)
+                if not in_one_burst:
+                    await pilot.pause()
+            await until(pilot, lambda: prompt.text == typed)  # noqa: B023 - awaited at once
+            await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
+            rated = Ratings(app.engine.store).of(fold.run_id)
+            assert rated is not None
+            assert rated.rating == "good"
 
 
 async def test_a_turn_without_an_answer_has_none_to_copy(app: DeepthinkApp, chat: Answering) -> None:
@@ -349,22 +300,25 @@ async def test_a_turn_without_an_answer_has_none_to_copy(app: DeepthinkApp, chat
         assert app.clipboard.startswith(screen.query(Exchange).first().answer)
 
 
-async def test_a_key_that_is_not_for_during_a_run_changes_no_text(
+async def test_one_run_at_a_time_and_a_key_that_is_not_for_then_changes_no_text(
     app: DeepthinkApp, chat: Answering
 ) -> None:
     gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begun(pilot)
         await until(pilot, gate.reached.is_set)
+        assert screen.query_one(RunBar).display
         prompt = screen.query_one(Prompt)
-        await pilot.press(*"next", "home", "ctrl+k")
+        await pilot.press(*"next", "enter", "home", "ctrl+k")
         assert toasts(app)[-1] == "A run is in progress; change the session when it has ended."
         await pilot.press("ctrl+e")
         assert toasts(app)[-1] == "A run is in progress; ask again when it has ended."
         assert (prompt.text, prompt.cursor_location) == ("next", (0, 0))
+        assert len(screen.query(Exchange)) == 1
         gate.open()
         await accept(pilot, screen)
         await over(pilot, screen)
+        assert not screen.query_one(RunBar).display
 
 
 async def searched(pilot: Pilot[int]) -> str:
@@ -462,10 +416,6 @@ async def test_collections_and_files_are_named_in_the_question(app: DeepthinkApp
         assert "all collections" in str(screen.query_one(Meters).render()), (
             "where the next question searches"
         )
-        screen.query_one(Prompt).put("#facts")
-        await pilot.press("enter")
-        assert screen.live is None
-        assert screen.query_one(Prompt).text == "#facts"
 
 
 def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeApp, tmp_path: Path) -> None:
@@ -493,12 +443,17 @@ def test_a_file_that_is_named_or_all_of_a_folder_has_to_be_read(make_app: MakeAp
         prepare(bad / "good.md", bad / "1.md")
 
 
-async def test_a_reader_who_scrolled_up_is_left_where_they_are(app: DeepthinkApp, chat: Answering) -> None:
+async def test_a_turn_that_does_not_fit_is_shown_from_its_question_and_left_where_one_scrolls_to(
+    app: DeepthinkApp, chat: Answering
+) -> None:
     chat.answer = "\n\n".join(f"Orlavane buys its bearings from Tolvang Ceramics, {n}." for n in range(60))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
         conversation = screen.query_one(Conversation)
+        await until(pilot, lambda: screen.query_one(Sources).option_count)
         await until(pilot, lambda: conversation.max_scroll_y > 20)
+        question = screen.query_one(".question")
+        await until(pilot, lambda: conversation.region.contains_region(question.region))
         await pilot.press("ctrl+end")
         await until(pilot, lambda: conversation.scroll_y == conversation.max_scroll_y)
         await pilot.press("pageup")
@@ -550,22 +505,9 @@ async def test_without_a_model_the_way_out_is_told(
         assert not screen.query_one("#thinking").display, "it would be empty"
 
 
-async def test_one_run_at_a_time(app: DeepthinkApp, chat: Answering) -> None:
-    gate = chat.during = Gate()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begun(pilot)
-        await until(pilot, gate.reached.is_set)
-        assert screen.query_one(RunBar).display
-        screen.query_one(Prompt).put("another")
-        await pilot.press("enter")
-        assert screen.query_one(Prompt).text == "another"
-        assert len(screen.query(Exchange)) == 1
-        gate.open()
-        await until(pilot, lambda: screen.live is None)
-        assert not screen.query_one(RunBar).display
-
-
-async def test_text_that_comes_in_one_burst_is_asked_whole(app: DeepthinkApp) -> None:
+async def test_text_in_one_burst_is_asked_whole_and_keys_and_letters_lead_back_to_the_prompt(
+    app: DeepthinkApp,
+) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
         for key in "Who supplies it?":
@@ -573,13 +515,8 @@ async def test_text_that_comes_in_one_burst_is_asked_whole(app: DeepthinkApp) ->
         app.post_message(Key("enter", "\r"))
         await until(pilot, lambda: screen.query(Exchange))
         assert screen.query_one(Exchange).question == "Who supplies it?"
-        screen.cancel()
-        await until(pilot, lambda: screen.live is None)
-
-
-async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
+        await accept(pilot, screen)
+        await over(pilot, screen)
         prompt = screen.query_one(Prompt)
         for back in ("escape", "f2"):
             await pilot.press("ctrl+y")
@@ -596,18 +533,6 @@ async def test_escape_the_key_of_the_screen_and_letters_lead_back_to_the_prompt(
         screen.set_focus(None)
         await pilot.press("m")
         assert prompt.text == "whom"
-
-
-async def test_arrows_go_through_the_thinking_and_letters_then_go_to_the_prompt(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await asked(pilot)
-        await pilot.press("ctrl+l")
-        for key, part in (("right", EvidenceList), ("left", PlanTree), ("left", DecisionStrip)):
-            await pilot.press(key)
-            await until(pilot, lambda: isinstance(app.focused, part))  # noqa: B023 - awaited at once
-        for key in ("ctrl+l", "f", "c"):  # at once: they wait before the first has had its effect
-            app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await until(pilot, lambda: screen.query_one(Prompt).text == "fc")
 
 
 async def test_a_question_of_the_run_takes_no_keys_from_typing(app: DeepthinkApp, chat: Answering) -> None:
@@ -691,15 +616,6 @@ async def test_a_key_on_an_earlier_answer_is_about_that_answer(app: DeepthinkApp
         assert [run.question for run in runs.recent() if ratings.of(run.id)] == [QUESTION]
 
 
-async def test_where_a_question_searches_is_told_in_a_narrow_window_too(app: DeepthinkApp) -> None:
-    name = "quarterly-reports-of-the-association-of-lighthouse-keepers-2025"
-    async with app.run_test(size=(80, 24)) as pilot:
-        meters = (await ready(pilot)).query_one(Meters)
-        meters.collections, meters.searched = {"facts", name}, [name]
-        assert "only quarterly-reports" in str(meters.render())
-        assert "#all: everywhere" in str(meters.render())
-
-
 async def test_the_filters_of_a_question_are_shown_with_it(app: DeepthinkApp, chat: Answering) -> None:
     gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -729,7 +645,9 @@ async def test_a_library_of_empty_collections_is_empty(make_app: MakeApp) -> Non
         await until(pilot, lambda: isinstance(app.screen, WelcomeScreen))
 
 
-async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(app: DeepthinkApp) -> None:
+async def test_in_a_narrow_window_no_key_is_cut_and_where_a_question_searches_is_told(
+    app: DeepthinkApp,
+) -> None:
     async with app.run_test(size=(60, 24)) as pilot:
         screen = await asked(pilot)
         await pilot.press("ctrl+y")
@@ -745,9 +663,19 @@ async def test_no_key_under_an_answer_is_cut_and_the_help_and_the_palette_stay(a
                 assert {"Good", "Partly", "Wrong", "Plan", "Copy"} <= set(shown)
             if width == 80:
                 assert str(screen.query_one(Prompt).placeholder).endswith("#collection looks only there")
+        await pilot.resize_terminal(80, 24)
+        meters, name = (
+            screen.query_one(Meters),
+            "quarterly-reports-of-the-association-of-lighthouse-keepers",
+        )
+        meters.collections, meters.searched = {"facts", name}, [name]
+        assert "only quarterly-reports" in str(meters.render())
+        assert "#all: everywhere" in str(meters.render())
 
 
-async def test_the_thinking_takes_the_answers_place_and_few_columns_lose_nothing(app: DeepthinkApp) -> None:
+async def test_the_thinking_takes_the_answers_place_has_the_keys_and_few_columns_lose_nothing(
+    app: DeepthinkApp,
+) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         conversation = screen.query_one(Conversation)
@@ -777,3 +705,10 @@ async def test_the_thinking_takes_the_answers_place_and_few_columns_lose_nothing
         await pilot.pause()
         assert [str(option.prompt) for option in sources.options] == before
         assert "Tolvang Ceramics" in answer_of(screen.exchange)
+        await pilot.press("ctrl+l")
+        for key, part in (("right", EvidenceList), ("left", PlanTree), ("left", DecisionStrip)):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.focused, part))  # noqa: B023 - awaited at once
+        for key in ("ctrl+l", "f", "c"):  # at once: they wait before the first has had its effect
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: screen.query_one(Prompt).text == "fc")

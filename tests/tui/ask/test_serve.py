@@ -52,9 +52,14 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_a_server_answers_as_the_command_line(warmed: Answering, alone: list[str], deepthink: Run) -> None:
+def test_a_server_answers_as_the_command_line_and_is_alone(
+    warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "_LOCK_SECONDS", 0.0)
     with serving():
         assert socket_file().stat().st_mode & 0o777 == 0o600
+        with pytest.raises(warm.AlreadyServed):
+            warm.serve(0.0)
         answer = json.loads(deepthink("ask", QUESTION, "--json", "--session", "bearings").out)
         piped = deepthink("ask", QUESTION)
         assert deepthink("ask", "Why?", "--session", "nobody", "--continue").code == 2
@@ -132,12 +137,6 @@ def test_it_ends_when_nobody_asks_once_loaded(warmed: Answering, monkeypatch: py
     thread.join(PATIENCE)
     assert (thread.is_alive(), socket_file().exists(), warmed.closed) == (False, False, True)
     assert loaded.is_set(), "Python may crash if it exits while something is loaded"
-
-
-def test_a_second_server_is_not_started(warmed: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm, "_LOCK_SECONDS", 0.0)
-    with serving(), pytest.raises(warm.AlreadyServed):
-        warm.serve(0.0)
 
 
 def test_only_an_ask_on_a_terminal_starts_one(

@@ -47,7 +47,9 @@ async def asks(pilot: Pilot[int], screen: AskScreen, about: str) -> OptionList:
     return choices
 
 
-async def test_a_cancelled_run_restores_the_prompt_and_resumes(app: DeepthinkApp, chat: Answering) -> None:
+async def test_a_cancelled_run_restores_the_prompt_and_resumes_and_leaving_interrupts_one(
+    app: DeepthinkApp, chat: Answering
+) -> None:
     gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
@@ -63,6 +65,11 @@ async def test_a_cancelled_run_restores_the_prompt_and_resumes(app: DeepthinkApp
         await until(pilot, lambda: len(screen.query(Exchange)) == 2)
         await over(pilot, screen)
         assert Runs(app.engine.store).find(run.id).status == "answered"
+        gate = chat.during = Gate()
+        await held(pilot, gate)
+        await pilot.press("ctrl+q")
+    (left,) = resumable(open_store())
+    assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)
 
 
 async def test_a_run_that_takes_long_to_cancel_says_so_until_it_ends(
@@ -104,28 +111,25 @@ async def test_a_pause_is_shown_from_the_key_until_it_is_over(app: DeepthinkApp,
         assert "Tolvang Ceramics" in answer_of(screen.query_one(Exchange))
 
 
-@pytest.mark.parametrize(
-    ("route", "node", "said", "now"),
-    [
-        ("deep", "synthesise", "This run has made its last decision.", "Nothing is searched any more"),
-        ("direct", "", "This run makes no decisions: it answers in one go.", "Answering now"),
-    ],
-)
 async def test_nothing_is_promised_that_the_run_can_no_longer_do(
-    route: str, node: str, said: str, now: str, app: DeepthinkApp, chat: Answering
+    app: DeepthinkApp, chat: Answering
 ) -> None:
     gate = chat.during = Gate()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await held(pilot, gate)
         assert screen.fold is not None
-        screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
         screen.query_one(Prompt).put("What does the plant cost?")
         no_step = "There is no step to skip right now."
-        for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step), ("ctrl+n", now)):
-            app.clear_notifications()
-            await pilot.press(key)
-            await until(pilot, lambda: toasts(app))
-            assert toasts(app)[0].startswith(message)
+        for route, node, said, now in (
+            ("deep", "synthesise", "This run has made its last decision.", "Nothing is searched any more"),
+            ("direct", "", "This run makes no decisions: it answers in one go.", "Answering now"),
+        ):
+            screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
+            for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step), ("ctrl+n", now)):
+                app.clear_notifications()
+                await pilot.press(key)
+                await until(pilot, lambda: toasts(app))
+                assert toasts(app)[0].startswith(message)
         assert screen.query_one(Prompt).text == "What does the plant cost?"
         assert not screen.query(AskedBox)
         screen.cancel()
@@ -252,7 +256,7 @@ async def test_a_choice_keeps_its_number_where_another_is_no_longer_offered(
 
 
 @pytest.mark.parametrize("reads", [True, False])
-async def test_where_columns_are_few_a_question_takes_the_place_of_the_thinking(
+async def test_where_columns_are_few_a_question_takes_the_place_and_the_keys_of_the_thinking(
     reads: bool, app: DeepthinkApp, chat: Answering
 ) -> None:
     chat.answer = UNSUPPORTED
@@ -264,11 +268,15 @@ async def test_where_columns_are_few_a_question_takes_the_place_of_the_thinking(
         if reads:
             screen.query_one(PlanTree).focus()
             await until(pilot, lambda: thinking.has_focus_within)
+        else:
+            for shown in (False, True):
+                await pilot.press("ctrl+l")
+                await until(pilot, lambda: thinking.display is shown and choices.has_focus)  # noqa: B023
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: choices.has_focus and choices.region and not thinking.display)
         await pilot.press("ctrl+l")  # as the user wants it
-        await until(pilot, lambda: thinking.display)
-        await pilot.press("escape", "enter")
+        await until(pilot, lambda: thinking.has_focus_within)
+        await pilot.press(*(["escape", "enter"] if reads else ["ctrl+l"]))
         await until(pilot, lambda: choices.has_focus and choices.region)
         await pilot.resize_terminal(120, 40)
         await pilot.press("4", "enter")
@@ -302,28 +310,6 @@ async def test_a_question_comes_in_place_of_the_thinking_and_so_does_the_answer(
         await until(pilot, lambda: not thinking.display)
 
 
-async def test_a_question_has_the_keys_again_once_the_thinking_was_looked_at(
-    app: DeepthinkApp, chat: Answering
-) -> None:
-    chat.answer = UNSUPPORTED
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begun(pilot)
-        choices = await asks(pilot, screen, "approve")
-        for shown in (False, True):
-            await pilot.press("ctrl+l")
-            await until(pilot, lambda: screen.query_one("#thinking").display is shown)  # noqa: B023
-            await until(pilot, lambda: choices.has_focus)
-        await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: not screen.query_one("#thinking").display)
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: screen.query_one("#thinking").has_focus_within)
-        await pilot.press("ctrl+l")
-        await until(pilot, lambda: choices.has_focus)
-        await pilot.press("4", "enter")
-        await over(pilot, screen)
-        assert Runs(app.engine.store).find("last").status == "rejected"
-
-
 async def test_a_question_takes_the_keys_from_a_prompt_that_holds_text(
     app: DeepthinkApp, chat: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,7 +327,7 @@ async def test_a_question_takes_the_keys_from_a_prompt_that_holds_text(
         assert screen.query_one(Prompt).text == "And in winter?"
 
 
-async def test_what_is_vague_is_asked_back_inline(app: DeepthinkApp) -> None:
+async def test_what_is_vague_is_asked_back_inline_without_markup(app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await begun(pilot, "What about it?")
         await until(pilot, asking(screen, "clarify"))
@@ -355,11 +341,6 @@ async def test_what_is_vague_is_asked_back_inline(app: DeepthinkApp) -> None:
         await pilot.press("enter")
         await accept(pilot, screen)
         assert Runs(app.engine.store).find("last").status == "answered"
-
-
-async def test_what_is_asked_back_is_no_markup(app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await ready(pilot)
         exchange = screen.query_one(Conversation).begin(QUESTION)
         await until(pilot, lambda: exchange.is_mounted)
         for question in ("The [acme] or the [/beta] report?", "[A] or [B]?", "[link=x] it?"):
@@ -372,15 +353,6 @@ async def test_what_is_asked_back_is_no_markup(app: DeepthinkApp) -> None:
 def asks_in(box: AskedBox, question: str) -> bool:
     """Whether the box is drawn with the question."""
     return any(question in str(part.render()) for part in box.query(".asks").results(Static))
-
-
-async def test_leaving_the_app_interrupts_what_goes_on(app: DeepthinkApp, chat: Answering) -> None:
-    gate = chat.during = Gate()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await held(pilot, gate)
-        await pilot.press("ctrl+q")
-    (left,) = resumable(open_store())
-    assert (left.why, left.run.status, left.run.finished) == ("interrupted", "running", None)
 
 
 async def test_the_help_of_the_prompt_has_what_a_key_does_now(app: DeepthinkApp, chat: Answering) -> None:

@@ -109,20 +109,9 @@ async def test_enter_enter_enter_and_a_question_that_works(
 
 
 @pytest.mark.usefixtures("bare")
-async def test_the_smaller_model_is_taken_into_use(machine: _Machine, app: DeepthinkApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await _opened(pilot)
-        await pilot.press("ctrl+s")
-        await _shows(pilot, "✓ 1")
-        assert load().model == "qwen2.5-coder-0.5b"
-        assert "qwen2.5-coder-0.5b is here." in _shown(app)
-        await pilot.press("ctrl+s")  # no longer possible
-        await pilot.pause()
-        assert machine.pulled == DEFAULTS[1:]
-
-
-@pytest.mark.usefixtures("bare")
-async def test_a_pull_that_stops_or_fails_is_taken_up_again(machine: _Machine, app: DeepthinkApp) -> None:
+async def test_a_pull_that_stops_or_fails_is_taken_up_again_or_the_smaller_model_is_used(
+    machine: _Machine, app: DeepthinkApp
+) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _opened(pilot)
         machine.hold.clear()
@@ -138,9 +127,14 @@ async def test_a_pull_that_stops_or_fails_is_taken_up_again(machine: _Machine, a
         assert "Make room." in _shown(app)
         assert len(app.failures) == 1
         machine.fails = None
-        await pilot.press("enter")
+        await pilot.press("ctrl+s")
         await _shows(pilot, "✓ 1")
         assert "✗" not in _shown(app)
+        assert load().model == "qwen2.5-coder-0.5b"
+        assert "qwen2.5-coder-0.5b is here." in _shown(app)
+        await pilot.press("ctrl+s")  # no longer possible
+        await pilot.pause()
+        assert machine.pulled == DEFAULTS[1:]
 
 
 @pytest.mark.usefixtures("bare")

@@ -31,6 +31,9 @@ def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
     text = ESCAPES.sub("", _shown(whole_run(), replay=True))
     lines = [line.rstrip() for line in text.splitlines()]
     assert max(map(cell_len, lines)) <= 80
+    for width in (40, 200):
+        shown = ESCAPES.sub("", _shown(whole_run(), replay=True, width=width))
+        assert max(map(cell_len, shown.splitlines())) <= width
     assert [line[:9].strip() for line in lines if line[:1].strip()] == [
         *("question", "route", "look", "plan", "step 1", "search", "grade", "kept", "finding", "decide"),
         *("answer", "check", "sources", "[1]", "[2]", "done"),
@@ -70,26 +73,18 @@ def test_the_final_answer_stands_there_once_after_a_live_run() -> None:
     assert "tokens written" in text
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    text = ESCAPES.sub("", _shown(whole_run(), replay=True, width=width))
-    assert max(map(cell_len, text.splitlines())) <= width
-
-
-def test_without_colour_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    coloured = _shown(whole_run(), replay=True)
+def test_without_colour_nothing_is_lost_and_no_question_is_louder_than_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    coloured = _shown(whole_run(), replay=True, width=200)
+    bold = re.findall(r"\x1b\[1m([^\x1b]*)", coloured)
+    assert any("question" in words for words in bold)
+    assert not any(LONG in words for words in bold)
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = _shown(whole_run(), replay=True)
+    plain = _shown(whole_run(), replay=True, width=200)
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", plain), "a colour in spite of NO_COLOR"
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", coloured)
     assert ESCAPES.sub("", plain) == ESCAPES.sub("", coloured)
-
-
-def test_no_question_is_louder_than_the_answer() -> None:
-    text = _shown(whole_run(), replay=True, width=200)
-    bold = re.findall(r"\x1b\[1m([^\x1b]*)", text)
-    assert any("question" in words for words in bold)
-    assert not any(LONG in words for words in bold)
 
 
 def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,21 +120,17 @@ def test_nothing_moves_while_a_question_is_asked() -> None:
 
 
 def test_a_warning_goes_to_stderr_live_and_into_a_replayed_text(capsys: pytest.CaptureFixture[str]) -> None:
-    warned = ev.Warned("The time budget is used up.")
-    PlainRun().take(warned)
-    live = capsys.readouterr()
-    PlainRun(replay=True).take(warned)
-    replayed = capsys.readouterr()
-    assert (live.out, live.err) == ("", "Note: The time budget is used up.\n")
-    assert (replayed.out, replayed.err) == ("note: The time budget is used up.\n", "")
-
-
-def test_an_event_of_a_later_version_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
     class FromTheFuture(ev.Event):
-        pass
+        """One that is passed over."""
 
-    PlainRun().take(FromTheFuture())
-    assert capsys.readouterr().out == ""
+    warned = ev.Warned("The time budget is used up.")
+    for screen, out, err in (
+        (PlainRun(), "", "Note: The time budget is used up.\n"),
+        (PlainRun(replay=True), "note: The time budget is used up.\n", ""),
+    ):
+        screen.take(warned)
+        screen.take(FromTheFuture())
+        assert capsys.readouterr() == (out, err)
 
 
 def _plain(events: Sequence[ev.Event], capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +35,6 @@ def test_a_replay_shows_what_the_run_showed(ran: str, deepthink: Run) -> None:
     assert deepthink("runs", "show", run_id[:5]).out == ran
 
 
-def test_export_to_markdown_holds_everything(
-    ran: str, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = deepthink("runs", "export").out
-    assert text.startswith(f"# {QUESTION}\n\nOrlavane buys its ceramic bearings from Tolvang Ceramics [")
-    headings = [line for line in text.splitlines() if line.startswith("## ")]
-    assert headings == ["## Claims", "## Sources", "## Plan", "## Steps", "## Decisions", "## Run"]
-    file = tmp_path / "run.md"
-    assert deepthink("runs", "export", "last", "-o", str(file)).code == 0
-    assert file.read_text(encoding="utf-8") == text
-    monkeypatch.chdir(tmp_path)
-    assert deepthink("runs", "export", "-o", "-").out == text
-    assert not Path("-").exists()
-
-
 def test_json_is_what_ask_gives_and_of_an_imported_run_what_is_known(
     library: Path, deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +55,9 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
     stored.store_page()
     stored.store_run(stored.everything(), question=stored.ASKED)
     text = deepthink("runs", "export").out
+    headings = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+    parts_of_it = "Claims Sources Contradictions Plan Steps Decisions".split()
+    assert headings == [*parts_of_it, "Stepping in", "Run"]
     for part in (
         f"# {stored.ASKED}\n\nTaken to ask: {stored.QUESTION}\n",
         "1 of 3 sentences is supported by its sources.",
@@ -182,22 +171,21 @@ def test_what_can_be_resumed_is_listed_with_why_and_how(
         assert (f"deepthink resume {run.id}" in out) == (why != "going on")
 
 
-def test_a_run_that_is_going_on_is_running_and_a_killed_one_unfinished(deepthink: Run) -> None:
-    killed, run_id = cut_off(), cut_off()
-    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
-        listed = json.loads(deepthink("runs", "--json").out)
-        assert {run["run_id"]: run["status"] for run in listed} == {killed: "unfinished", run_id: "running"}
-        assert re.search(rf"{run_id} .* running ", deepthink("runs").out)
-    assert "running" not in deepthink("runs").out
-
-
-def test_the_last_run_is_the_newest_that_is_not_going_on(deepthink: Run) -> None:
-    stored.store_run(question="Who owned it?")
+def test_a_run_that_is_going_on_is_running_neither_the_last_nor_deleted_and_a_killed_one_unfinished(
+    deepthink: Run,
+) -> None:
+    killed, ended = cut_off(), stored.store_run(question="Who owned it?")
     run_id = cut_off(question="Who owns it?")
     with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
+        listed = {run["run_id"]: run["status"] for run in json.loads(deepthink("runs", "--json").out)}
+        assert listed == {killed: "unfinished", ended: "answered", run_id: "running"}
+        assert re.search(rf"{run_id} .* running ", deepthink("runs").out)
         for command in ("show", "export"):
             assert "Who owned it?" in deepthink("runs", command, "last").out
         assert f"Run {run_id} is still going on." in deepthink("runs", "show", run_id).out
+        told = deepthink("runs", "delete", run_id, "--yes").refused()
+    assert f"Run {run_id} is being worked on by another process." in told
+    assert "running" not in deepthink("runs").out
     assert "Who owns it?" in deepthink("runs", "show", "last").out, "it was cut off"
 
 
@@ -220,13 +208,6 @@ def test_no_command_takes_a_run_that_is_going_on_for_the_last(deepthink: Run) ->
         with checkpoints.open_checkpoints(open_store(), newest, lambda _log: None):
             assert json.loads(deepthink("traces", "show", "--json").out)["run_id"] == ended
             assert ended in deepthink("traces", "label", "last", "1", "finish").out
-
-
-def test_what_nobody_was_asked_is_exported_in_words(deepthink: Run) -> None:
-    unasked = ev.Replied("approve", "What now?", "accept", "rule")
-    stored.store_run([*stored.everything(), (3.5, unasked)])
-    text = deepthink("runs", "export").out
-    assert "- What now? → without asking: accept it as it is\n" in text
 
 
 def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: Run) -> None:
@@ -267,23 +248,22 @@ def test_deleting_asks_or_needs_a_yes(deepthink: Run, monkeypatch: pytest.Monkey
     assert not Runs(open_store()).recent()
 
 
-def test_a_run_that_is_going_on_is_not_deleted(deepthink: Run) -> None:
-    run_id = stored.store_run(status="running")
-    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
-        told = deepthink("runs", "delete", run_id, "--yes").refused()
-    assert f"Run {run_id} is being worked on by another process." in told
-    assert Runs(open_store()).find(run_id)
-
-
-@pytest.mark.parametrize("command", ["show", "export", "delete"])
-def test_an_unknown_run_is_wrong_usage(command: str, deepthink: Run) -> None:
-    for wanted in ("last", "zzz"):
+def test_an_unknown_run_is_wrong_usage(deepthink: Run) -> None:
+    for command, wanted in product(("show", "export", "delete"), ("last", "zzz")):
         deepthink("runs", command, wanted).refused()
 
 
-def test_an_export_that_cannot_be_written_names_the_file(deepthink: Run, tmp_path: Path) -> None:
+def test_an_export_is_written_to_a_file_or_to_stdout(
+    deepthink: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored.store_run()
-    missing = str(tmp_path / "not" / "there.md")
+    text = deepthink("runs", "export").out
+    file, missing = tmp_path / "run.md", str(tmp_path / "not" / "there.md")
+    assert deepthink("runs", "export", "last", "-o", str(file)).code == 0
+    assert file.read_text(encoding="utf-8") == text
+    monkeypatch.chdir(tmp_path)
+    assert deepthink("runs", "export", "-o", "-").out == text
+    assert not Path("-").exists()
     assert missing in deepthink("runs", "export", "-o", missing).refused(4)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent import events as ev
@@ -103,38 +100,22 @@ def texts(screen: CompareScreen) -> list[str]:
     return [str(line.content) for line in screen.query_one("#compare").query(Static)]
 
 
-async def compared(pilot: Pilot[Any], first: str, second: str) -> CompareScreen:
-    pilot.app.action_mode("runs")  # type: ignore[attr-defined]
-    await pilot.pause()
-    screen = CompareScreen(first, second)
-    pilot.app.push_screen(screen)
-    await until(pilot, lambda: screen.is_mounted and "Cost" in texts(screen))
-    return screen
-
-
-async def test_two_runs_are_chosen_in_the_list(app: DeepthinkApp) -> None:
+async def test_two_runs_are_chosen_in_the_list_swapped_and_replayed(app: DeepthinkApp) -> None:
     first, second = two_runs()
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 2)
         await pilot.press("c", "down", "c")
-        await until(pilot, lambda: isinstance(app.screen, CompareScreen) and "Cost" in texts(app.screen))
-        assert second in text_of(app.screen, "#compare-first")
-        assert first in text_of(app.screen, "#compare-second")
-        assert "A only" in texts(app.screen)  # type: ignore[arg-type]
-
-
-async def test_they_can_be_swapped_and_replayed(app: DeepthinkApp) -> None:
-    first, second = two_runs()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await compared(pilot, first, second)
-        assert "B only" in texts(screen)
+        screen = await comes(pilot, CompareScreen)
+        await until(pilot, lambda: "Cost" in texts(screen))
+        assert second in text_of(screen, "#compare-first")
+        assert first in text_of(screen, "#compare-second")
+        assert "A only" in texts(screen)
         await pilot.press("s")
-        await until(pilot, lambda: "A only" in texts(screen))
-        for key, run_id in (("1", second), ("2", first)):
+        await until(pilot, lambda: "B only" in texts(screen))
+        for key, run_id in (("1", first), ("2", second)):
             await pilot.press(key)
-            await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.player.position)
-            replay = app.screen
-            assert isinstance(replay, ReplayScreen)
+            replay = await comes(pilot, ReplayScreen)
+            await until(pilot, lambda: replay.player.position)  # noqa: B023 - awaited at once
             assert replay.player.fold.run_id == run_id
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)

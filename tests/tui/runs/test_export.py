@@ -15,8 +15,7 @@ from textual.widgets import Input, Static
 
 from agent import events as ev
 from tests.tui import parts, stored
-from tests.tui.conftest import MakeApp, Run
-from tests.tui.seen import text_of
+from tests.tui.conftest import Run
 from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.lists import MarkedList
@@ -67,8 +66,10 @@ def test_a_run_without_an_answer_is_a_page_too(status: str, deepthink: Run) -> N
 
 
 def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -> None:
+    unasked = ev.Replied("approve", "What now?", "stop", "rule")
     withheld = ev.Answered("No answer that the sources support.", [], [])
-    stored.store_run([*stored.everything(), (3.5, withheld)], status="rejected")
+    stored.store_run([*stored.everything(), (3.4, unasked), (3.5, withheld)], status="rejected")
+    assert "- What now? → without asking: stop, and withhold it\n" in deepthink("runs", "export").out
     page = document_fromstring(deepthink("runs", "export", "-f", "html").out)
     assert "Also kept" in page.text_content()
     assert "source-1" in values(page, "id")
@@ -80,50 +81,38 @@ def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -
     assert "Tolvang supplies it [1]" in as_json["withheld"]
 
 
-def test_a_step_that_was_skipped_or_cut_off_has_not_found_nothing(deepthink: Run) -> None:
+def test_a_step_without_a_short_answer_has_not_found_nothing(deepthink: Run) -> None:
     begun = [(0.0, parts.started()), (1.0, ev.StepStarted(1, parts.STEP))]
-    for events, told in (
-        (begun, "not finished"),
-        ([*begun, (2.0, ev.NodeStarted("retrieve", 1)), (3.0, ev.Steered("skip"))], "skipped"),
+    answered = ev.Answered("It is Tolvang [1].", [parts.claim("It is Tolvang.")], [parts.evidence(1)])
+    rests_on_it = [
+        (2.0, ev.EvidenceKept(1, [parts.evidence(1)], [])),
+        (3.0, ev.Noted({**parts.note("Nothing."), "found": False}, "default")),
+        (4.0, answered),
+    ]
+    for status, events, told in (
+        ("cancelled", [], "not finished"),
+        ("cancelled", [(2.0, ev.NodeStarted("retrieve", 1)), (3.0, ev.Steered("skip"))], "skipped"),
+        (
+            "answered",
+            rests_on_it,
+            "no short answer is certain; the answer is written from the passages kept",
+        ),
     ):
-        run_id = stored.store_run(events, status="cancelled")
+        run_id = stored.store_run([*begun, *events], status=status)
         markdown = deepthink("runs", "export", run_id).out
         assert f"   {told}\n" in markdown
         assert "nothing found" not in markdown
 
 
-def test_a_step_that_the_answer_rests_on_says_so_plainly() -> None:
-    noted = ev.Noted({**parts.note("Nothing."), "found": False}, "default")
-    answered = ev.Answered("It is Tolvang [1].", [parts.claim("It is Tolvang.")], [parts.evidence(1)])
-    fold = RunFold()
-    fold.take_all(
-        [
-            parts.started(),
-            ev.StepStarted(1, parts.STEP),
-            ev.EvidenceKept(1, [parts.evidence(1)], []),
-            noted,
-            answered,
-        ]
-    )
-    told = "no short answer is certain; the answer is written from the passages kept"
-    assert f"   {told}\n" in to_markdown(fold, datetime(2026, 1, 1))
-
-
-@pytest.mark.parametrize("text", ["https://example.org/a?b=1", "http://127.0.0.1:8080/", "HTTP://[::1]/"])
-def test_what_is_an_address_on_the_web(text: str) -> None:
-    assert web_address(text) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_an_address_on_the_web_and_what_is_none() -> None:
+    for text in ("https://example.org/a?b=1", "http://127.0.0.1:8080/", "HTTP://[::1]/"):
+        assert web_address(text) == text
+    for text in (
         *("javascript:alert(1)", "JavaScript://example.org/%0aalert(1)", "data:text/html,x", "supplier.md"),
         *("file:///etc/passwd", "//example.org", "https://", "http://[::1", "https://example.org/a b"),
         'https://example.org/"><b>',
-    ],
-)
-def test_what_is_no_address_on_the_web(text: str) -> None:
-    assert web_address(text) == ""
+    ):
+        assert not web_address(text), text
 
 
 @pytest.fixture(autouse=True)
@@ -162,31 +151,10 @@ async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, a
     assert (here / "mine.txt").read_text(encoding="utf-8").startswith("<!")
 
 
-async def test_a_file_is_replaced_only_after_a_second_enter_and_a_folder_gets_the_default_name(
-    here: Path, make_app: MakeApp
+async def test_a_file_that_cannot_be_written_is_told_and_one_that_exists_replaced_by_a_second_enter(
+    here: Path, app: DeepthinkApp
 ) -> None:
     (here / "there.md").write_text("old", encoding="utf-8")
-    app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await exporting(pilot, stored.store_run())
-        path = screen.query_one(Input)
-        path.value = "there.md"
-        path.focus()
-        await pilot.press("enter")
-        await until(pilot, lambda: "exists" in text_of(screen, ".note"))
-        assert (here / "there.md").read_text(encoding="utf-8") == "old"
-        await pilot.press("enter")
-        await until(pilot, lambda: app.screen is not screen)
-        assert (here / "there.md").read_text(encoding="utf-8").startswith("# ")
-        (here / "runs").mkdir()
-        screen = await exporting(pilot, "last")
-        screen.query_one(Input).value = "runs"
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: app.screen is not screen)
-    assert [path.name for path in (here / "runs").iterdir()] == [f"{NAME}-last.md"]
-
-
-async def test_a_file_that_cannot_be_written_is_told(app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await exporting(pilot, stored.store_run())
         path, note = screen.query_one(Input), screen.query_one(".note", Static)
@@ -198,8 +166,23 @@ async def test_a_file_that_cannot_be_written_is_told(app: DeepthinkApp) -> None:
             await pilot.press("ctrl+s")
             await until(pilot, lambda: "✗" in str(note.content) and len(app.failures) == count)  # noqa: B023
         assert {failure.error.title for failure in app.failures} == {"That path cannot be used"}
-        await pilot.press("escape")
+        path.value = "there.md"
+        path.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "exists" in str(note.content))
+        assert (here / "there.md").read_text(encoding="utf-8") == "old"
+        await pilot.press("enter")
         await until(pilot, lambda: app.screen is not screen)
+        assert (here / "there.md").read_text(encoding="utf-8").startswith("# ")
+        (here / "runs").mkdir()
+        screen = await exporting(pilot, "last")
+        screen.query_one(Input).value = "runs"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: app.screen is not screen)
+        assert [path.name for path in (here / "runs").iterdir()] == [f"{NAME}-last.md"]
+        await exporting(pilot, "last")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
 
 
 def test_a_name_is_made_of_words() -> None:

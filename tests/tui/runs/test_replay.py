@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -142,28 +141,23 @@ async def test_events_are_gone_through_one_by_one(run_id: str, app: DeepthinkApp
         assert words(screen).startswith("end: answered in part, ")
 
 
-async def test_the_answer_that_has_the_keys_is_marked(run_id: str, app: DeepthinkApp) -> None:
+async def test_an_answer_is_there_once_given_is_marked_and_its_citations_open(
+    run_id: str, app: DeepthinkApp
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await replayed(pilot, run_id)
-        answer = screen.query_one("#replay-answer")
+        answer = screen.query_one(Answer)
+        assert not answer.source
+        await pilot.press("end")
+        await until(pilot, lambda: "It burnt in May" in answer.source)
+        await pilot.press("p")
+        await until(pilot, lambda: not answer.source)
+        await pilot.press("end", "home", "end")
+        await until(pilot, lambda: answer.citations)
         before = answer.render_lines(Region(0, 0, 1, 1))[0].text
         answer.focus()
         await until(pilot, lambda: answer.has_focus)
         assert answer.render_lines(Region(0, 0, 1, 1))[0].text != before
-
-
-async def test_an_answer_is_there_once_given_and_its_citations_open(run_id: str, app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await replayed(pilot, run_id)
-        assert not screen.query_one(Answer).source
-        await pilot.press("end")
-        await until(pilot, lambda: "It burnt in May" in screen.query_one(Answer).source)
-        await pilot.press("p")
-        await until(pilot, lambda: not screen.query_one(Answer).source)
-        await pilot.press("end", "home", "end")
-        answer = screen.query_one(Answer)
-        await until(pilot, lambda: answer.citations)
-        answer.focus()
         await pilot.press("right", "enter")
         await comes(pilot, PassageScreen)
 
@@ -191,17 +185,13 @@ async def test_it_plays_to_the_end_and_begins_anew(
         await until(pilot, lambda: 2 < screen.player.position < len(screen.player.events))
 
 
-@pytest.mark.parametrize(
-    ("others", "scope"), [((), "all collections"), (("letters",), "only facts, web")], ids=["all", "part"]
-)
-async def test_it_says_where_the_run_searched(
-    others: Sequence[str], scope: str, run_id: str, app: DeepthinkApp
-) -> None:
-    for collection in ("facts", *others):
-        put(Library(app.engine.store), collection, "a.md", [("", "Tolvang supplies the bearings.")])
+async def test_it_says_where_the_run_searched(run_id: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
-        screen = await replayed(pilot, run_id)
-        assert str(screen.query_one(Meters).render()).split("  ·  ")[1] == scope
+        for collection, scope in (("facts", "all collections"), ("letters", "only facts, web")):
+            put(Library(app.engine.store), collection, "a.md", [("", "Tolvang supplies the bearings.")])
+            screen = await replayed(pilot, run_id)
+            assert str(screen.query_one(Meters).render()).split("  ·  ")[1] == scope
+            await pilot.press("escape")
 
 
 async def test_a_decision_can_be_labelled(app: DeepthinkApp) -> None:

@@ -78,28 +78,19 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert "because enough was found" in text_of(app.screen, "#preview")
         assert "Tolvang supplies it [1]." in text_of(app.screen, "#preview")
         assert "l plan" in text_of(app.screen, "#preview-keys")
-        first = app.screen.query_one(RunList).get_row_at(0)
-        assert stored.QUESTION in str(first[0])  # what a run is looked for by comes first
-        statuses = [str(app.screen.query_one(RunList).get_cell(run, "status")) for run in three]
+        runs = app.screen.query_one(RunList)
+        assert stored.QUESTION in str(runs.get_row_at(0)[0])  # what a run is looked for by comes first
+        statuses = [str(runs.get_cell(run, "status")) for run in three]
         assert statuses == ["in part", "not found", "answered"]
         assert "answered in part" in text_of(app.screen, "#preview")
         await pilot.press("down")
         await until(pilot, lambda: "Who paints them?" in text_of(app.screen, "#preview"))
         assert "not found in your documents" in text_of(app.screen, "#preview")
-        await pilot.resize_terminal(40, 12)
-        runs = app.screen.query_one(RunList)
-        await until(pilot, lambda: runs.size.height > 1)
-
-
-async def test_a_run_of_another_process_is_listed_while_the_list_is_shown(
-    three: list[str], app: DeepthinkApp
-) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 3)
-        await pilot.press("down")
-        added = stored.store_run(question="Who insures them?")
+        added = stored.store_run(question="Who insures them?")  # by another process
         await until(pilot, lambda: listed(app) == [added, *three])
-        assert app.screen.query_one(RunList).current_id == three[1]
+        assert runs.current_id == three[1]
+        await pilot.resize_terminal(40, 12)
+        await until(pilot, lambda: runs.size.height > 1)
 
 
 async def test_runs_are_found_by_words_and_by_status(three: list[str], app: DeepthinkApp) -> None:
@@ -148,23 +139,19 @@ async def test_enter_while_runs_are_searched_opens_what_is_found(
         assert "Who makes the seals?" in text_of(app.screen, ".question")
 
 
-async def test_a_rating_is_stored_and_taken_back(three: list[str], app: DeepthinkApp) -> None:
+async def test_rating_and_deleting_which_asks_first_and_takes_the_mark_along(
+    three: list[str], app: DeepthinkApp
+) -> None:
     ratings = Ratings(open_store())
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         runs = app.screen.query_one(RunList)
-
         for key, word in (("g", "good"), ("p", "partly"), ("w", "wrong"), ("w", "")):
             await pilot.press(key)
             await until(pilot, lambda: runs.current and runs.current.rating == word)  # noqa: B023
             row = ratings.of(three[0])
             assert (row.rating if row else "") == word
             assert word in str(runs.get_cell(three[0], "rating"))
-
-
-async def test_deleting_asks_first_and_takes_the_mark_along(three: list[str], app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 3)
         await pilot.press("c", "d")
         await comes(pilot, ConfirmScreen)
         await pilot.press("n")
@@ -177,7 +164,7 @@ async def test_deleting_asks_first_and_takes_the_mark_along(three: list[str], ap
         assert not Runs(open_store()).events(three[0])
         await pilot.press("c")
         assert isinstance(app.screen, RunsScreen), "there is nothing to compare it with"
-        assert app.screen.query_one(RunList).marked == three[1]
+        assert runs.marked == three[1]
 
 
 async def test_a_question_is_put_into_the_prompt_and_what_comes_meanwhile_is_there_on_return(
@@ -201,28 +188,22 @@ async def test_a_question_is_put_into_the_prompt_and_what_comes_meanwhile_is_the
 async def test_only_what_can_go_on_is_resumed(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
     resumed: list[str] = []
     monkeypatch.setattr(BareScreen, "resume", lambda _screen, run: resumed.append(run), raising=False)
-    resumable = cut_off()
+    resumable, going_on = cut_off(), cut_off()
     stored.store_run()
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 2)
-        await pilot.press("r")
-        await pilot.pause()
-        assert app.current_mode == "runs"
-        await pilot.press("down")
-        await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
-        assert "interrupted" in text_of(app.screen, "#preview")
-        await pilot.press("r")
-        await until(pilot, lambda: resumed)
-        assert app.current_mode == "ask"
-    assert resumed == [resumable]
-
-
-async def test_a_run_that_is_going_on_reads_as_running(app: DeepthinkApp) -> None:
-    run_id = cut_off()
-    with checkpoints.open_checkpoints(open_store(), run_id, lambda _log: None):
+    with checkpoints.open_checkpoints(open_store(), going_on, lambda _log: None):
         async with app.run_test(size=SIZE) as pilot:
-            await opened(pilot, 1)
-            assert "running" in str(app.screen.query_one(RunList).get_row(run_id))
+            await opened(pilot, 3)
+            assert "running" in str(app.screen.query_one(RunList).get_row(going_on))
+            await pilot.press("r", "down", "r")
+            await pilot.pause()
+            assert app.current_mode == "runs"
+            await pilot.press("down")
+            await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
+            assert "interrupted" in text_of(app.screen, "#preview")
+            await pilot.press("r")
+            await until(pilot, lambda: resumed)
+            assert app.current_mode == "ask"
+    assert resumed == [resumable]
 
 
 async def test_unfinished_runs_are_shown_alone_and_abandoned(app: DeepthinkApp) -> None:
@@ -295,14 +276,14 @@ async def test_a_list_that_is_read_twice_at_once_is_not_read_forever(
 
 
 async def test_many_runs_come_by_the_page(app: DeepthinkApp) -> None:
-    fill(open_store(), 1_000)
+    fill(open_store(), 250)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 100)
-        assert text_of(app.screen, "#run-count") == "1,000 runs"
-        for count in (200, 300):
+        assert text_of(app.screen, "#run-count") == "250 runs"
+        for count in (200, 250):
             await pilot.press("end")
             await shows(pilot, count)
-        assert len(set(listed(app))) == 300
+        assert len(set(listed(app))) == 250
         runs = app.screen.query_one(RunList)
         await pilot.resize_terminal(60, 24)
         await pilot.pause()

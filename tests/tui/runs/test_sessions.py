@@ -49,23 +49,9 @@ def shown(screen: SessionsScreen) -> list[str]:
     return [" ".join(map(str, table.get_row_at(row))) for row in range(table.row_count)]
 
 
-async def test_words_are_looked_for_in_name_and_question(two: list[str], app: DeepthinkApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        screen, chosen = await opened(pilot, 2)
-        await pilot.press("slash", *"bear")
-        await until(pilot, lambda: len(shown(screen)) == 1)
-        await pilot.press(*"zzz")
-        await until(pilot, lambda: not shown(screen))
-        assert "No session matches" in text_of(screen, "#sessions-none")
-        screen.query_one("#session-filter", Input).value = "seals"
-        await pilot.press("enter")
-        await until(pilot, lambda: len(shown(screen)) == 1)
-        await pilot.press("enter")
-        await until(pilot, lambda: chosen)
-    assert chosen == [two[1]]
-
-
-async def test_a_session_is_named_in_place(two: list[str], app: DeepthinkApp) -> None:
+async def test_a_session_is_named_in_place_and_found_by_words_of_name_and_question(
+    two: list[str], app: DeepthinkApp
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 2)
         await pilot.press("down", "r", *"bearings", "enter")
@@ -77,6 +63,17 @@ async def test_a_session_is_named_in_place(two: list[str], app: DeepthinkApp) ->
         await pilot.press("r", "escape")
         assert not chosen  # only the line for the name is left
         assert screen.query_one(SessionList).has_focus
+        await pilot.press("slash", *"bear")
+        await until(pilot, lambda: len(shown(screen)) == 1)
+        await pilot.press(*"zzz")
+        await until(pilot, lambda: not shown(screen))
+        assert "No session matches" in text_of(screen, "#sessions-none")
+        screen.query_one("#session-filter", Input).value = "makes"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(shown(screen)) == 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: chosen)
+    assert chosen == [two[1]]
 
 
 async def test_without_a_session_the_window_says_what_to_do(app: DeepthinkApp) -> None:
