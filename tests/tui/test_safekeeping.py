@@ -154,20 +154,20 @@ def test_of_a_run_that_only_found_a_forgotten_document_the_rest_stays(
 def test_a_forgotten_run_is_in_no_file_of_the_home(secret: Path, home: Path, deepthink: Run) -> None:
     question = f"{QUESTION} Is it the cobalt-walrus?"
     assert deepthink("ask", question, "-c", "facts", "--session", "talk").code in {0, 9}
-    assert deepthink("ask", QUESTION, "-c", "facts", "--session", "talk").code in {0, 9}
-    assert deepthink("ask", QUESTION, "-c", "facts").code in {0, 9}
+    first = Runs(open_store()).find("last")
+    store_run(question=question, session=first.session)
+    unrelated = store_run()
     assert _files_with("cobalt-walrus", home)
-    first = Runs(open_store()).recent()[-1]
     done = deepthink("forget", "run", first.id, "--yes")
     assert done.code == 0, done.err
     assert _files_with("cobalt-walrus", home) == set()
-    assert len(Runs(open_store()).recent()) == 1
+    assert [run.id for run in Runs(open_store()).recent()] == [unrelated]
 
 
 def test_forgetting_needs_a_yes_and_one_document_and_names_older_copies(
     secret: Path, deepthink: Run
 ) -> None:
-    deepthink("ask", QUESTION, "-c", "facts")
+    store_run([(1.0, ev.EvidenceKept(1, [_ITS], []))])
     forget = ("forget", "document", "supplier.md")
     assert "--collection" in deepthink(*forget, "--yes").refused(), "there are two of that name"
     assert "1 run that may repeat it?" in deepthink(*forget, "-c", "facts").refused()

@@ -53,7 +53,9 @@ from tui.runs.screen import RunsScreen
 from tui.runs.windows import SessionList, SessionsScreen
 
 
-async def test_a_failed_run_is_offered_without_taking_the_keys(app: DeepthinkApp, chat: Answering) -> None:
+async def test_what_fails_is_a_toast_a_line_and_a_text_to_copy_and_is_offered_without_taking_the_keys(
+    app: DeepthinkApp, chat: Answering
+) -> None:
     calls: list[ChatOptions] = []
 
     def breaks_once(options: ChatOptions) -> None:
@@ -67,7 +69,17 @@ async def test_a_failed_run_is_offered_without_taking_the_keys(app: DeepthinkApp
         line = screen.query_one("#offer", Static)
         await until(pilot, lambda: line.display)
         assert QUESTION[:20] in str(line.content)
-        assert screen.query_one(Prompt).has_focus
+        assert "The engine fell over. Start it again." in text_of(screen, ".failed")
+        assert not screen.query_one("#thinking").display
+        assert (screen.query_one(Prompt).text, screen.query_one(Prompt).has_focus) == (QUESTION, True)
+        await until(pilot, lambda: app.failures)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.screen is not screen)
+        await pilot.press("c")
+        assert "The engine fell over." in app.clipboard
+        assert "Traceback" not in app.clipboard, "the words say what to do"
+        await pilot.press("escape")
+        assert app.screen is screen
         await pilot.press("f12")
         await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
         await pilot.press("r")
@@ -168,7 +180,9 @@ async def test_a_new_session_begins_without_the_thinking_and_meters_of_the_last(
         assert not str(meters.render()).endswith(" s")
         assert screen.query_one(Conversation).display
         assert screen.query_one(Prompt).has_focus
+        before = Sessions(app.engine.store).find("last").id
         await asked(pilot)
+        assert screen.session not in {"", before}
         await until(pilot, lambda: screen.query(RunPanel) and str(meters.render()).endswith(" s"))
 
 

@@ -146,13 +146,13 @@ async def test_an_answer_is_there_once_given_is_marked_and_its_citations_open(
 ) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await replayed(pilot, run_id)
-        answer = screen.query_one(Answer)
-        assert not answer.source
+        assert not screen.query_one(Answer).source
         await pilot.press("end")
-        await until(pilot, lambda: "It burnt in May" in answer.source)
+        await until(pilot, lambda: "It burnt in May" in screen.query_one(Answer).source)
         await pilot.press("p")
-        await until(pilot, lambda: not answer.source)
+        await until(pilot, lambda: not screen.query_one(Answer).source)
         await pilot.press("end", "home", "end")
+        answer = screen.query_one(Answer)
         await until(pilot, lambda: answer.citations)
         before = answer.render_lines(Region(0, 0, 1, 1))[0].text
         answer.focus()

@@ -93,7 +93,15 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         await until(pilot, lambda: runs.size.height > 1)
 
 
-async def test_runs_are_found_by_words_and_by_status(three: list[str], app: DeepthinkApp) -> None:
+async def test_runs_are_found_by_words_and_by_status(
+    three: list[str], app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, found = Runs.search, threading.Event()
+
+    def slow(self: Runs, text: str = "", *given: Any, **named: Any) -> list[RunSummary]:
+        assert not text or found.wait(PATIENCE)
+        return search(self, text, *given, **named)
+
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("slash", *"brevnes")
@@ -119,21 +127,10 @@ async def test_runs_are_found_by_words_and_by_status(three: list[str], app: Deep
         await until(pilot, lambda: "To the list" in shown_keys(app))
         await pilot.press("down")
         assert app.screen.query_one(RunList).has_focus
-
-
-async def test_enter_while_runs_are_searched_opens_what_is_found(
-    three: list[str], app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    search, found = Runs.search, threading.Event()
-
-    def slow(self: Runs, text: str = "", *given: Any, **named: Any) -> list[RunSummary]:
-        assert not text or found.wait(PATIENCE)
-        return search(self, text, *given, **named)
-
-    monkeypatch.setattr(Runs, "search", slow)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot, 3)
-        await pilot.press("slash", *"seals", "enter", "enter")
+        await pilot.press("slash", "escape")
+        await until(pilot, lambda: len(listed(app)) == 2)
+        monkeypatch.setattr(Runs, "search", slow)
+        await pilot.press("slash", *"seals", "enter", "enter")  # which opens what will be found
         found.set()
         await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.player)
         assert "Who makes the seals?" in text_of(app.screen, ".question")
