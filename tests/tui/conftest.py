@@ -205,7 +205,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Answer:
 
 @pytest.fixture
 def no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without any model."""
     monkeypatch.setenv("DEEPTHINK_MODELS", str(tmp_path / "no-models"))
     monkeypatch.setattr("tui.assemble.open_chat", open_chat)
 

@@ -30,6 +30,12 @@ async def comes(pilot: Pilot[Any], kind: type[S]) -> S:
     return app.screen
 
 
+async def opens(pilot: Pilot[Any], kind: type[S], *keys: str) -> S:
+    """The screen of that kind, to which these keys lead."""
+    await pilot.press(*keys)
+    return await comes(pilot, kind)
+
+
 def wait(condition: Callable[[], object]) -> None:
     """Wait until ``condition`` holds, where no app works."""
     deadline = time.monotonic() + PATIENCE

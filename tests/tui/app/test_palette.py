@@ -19,7 +19,7 @@ from agent import checkpoints
 from tests.tui.conftest import Picture, looks
 from tests.tui.seen import toasts
 from tests.tui.stored import QUESTION, cut_off, everything, store_run
-from tests.tui.waiting import PATIENCE, comes, until
+from tests.tui.waiting import PATIENCE, comes, opens, until
 from traces.runs import Sessions
 from tui.app.app import DeepthinkApp
 from tui.app.help import HelpScreen
@@ -40,8 +40,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _opened(pilot: Pilot[Any], words: str) -> list[str]:
-    await pilot.press("ctrl+p")
-    palette = await comes(pilot, CommandPalette)
+    palette = await opens(pilot, CommandPalette, "ctrl+p")
     found = palette.query_one(OptionList)
 
     def searched() -> bool:
@@ -106,8 +105,7 @@ async def test_what_other_screens_do_is_found_and_gone_to_or_done_at_once(app: D
             assert app.current_mode == "settings"
             await pilot.press("escape")
         await _opened(pilot, "Help for what has the focus")
-        await pilot.press("enter")
-        await comes(pilot, HelpScreen)
+        await opens(pilot, HelpScreen, "enter")
 
 
 async def test_the_screen_one_is_on_comes_first_and_words_before_letters_here_and_there(
@@ -142,20 +140,17 @@ async def test_what_is_stored_is_found_by_its_words(library: Path, app: Deepthin
             await pilot.press("escape")
             found = await _opened(pilot, "bearings supplies")
             assert [line.split("\n")[0] for line in found] == [f"Run: {QUESTION}"]
-            await pilot.press("enter")
-            replay = await comes(pilot, ReplayScreen)
+            replay = await opens(pilot, ReplayScreen, "enter")
             assert (replay._run_id, app.current_mode) == (run_id, "runs")
             [document] = await _opened(pilot, "md supplier")
             assert document.startswith("Document: supplier.md")
-            await pilot.press("enter")
-            passage = await comes(pilot, PassageScreen)
+            passage = await opens(pilot, PassageScreen, "enter")
             session = Sessions(app.engine.store).begin("ball bearings")
             store_run(session=session)
             passage.dismiss()
             await until(pilot, lambda: app.screen is not passage)
             await _opened(pilot, "ball")
-            await pilot.press("enter")
-            screen = await comes(pilot, AskScreen)
+            screen = await opens(pilot, AskScreen, "enter")
             await until(pilot, lambda: screen.session == session)
 
 

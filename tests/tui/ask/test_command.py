@@ -93,23 +93,9 @@ def test_what_the_documents_do_not_say_exits_with_3(library: Path, model: Answer
     assert ran.code == 3
     assert "not found in your documents" in ran.out
     assert "--collection all" not in ran.err
+    assert "Nearest: " in ran.err
     assert "--collection all" in deepthink("ask", "What is the price?", "-c", "facts").err
     assert json.loads(deepthink("ask", "What is the price?", "--json").out)["status"] == "not_found"
-
-
-def test_of_a_mail_that_came_nearest_the_text_is_shown(
-    library: Path, model: Answer, deepthink: Run, tmp_path: Path
-) -> None:
-    mail = tmp_path / "mail.eml"
-    head = "From: Ann <ann@example.org>\nTo: Carl <carl@example.org>\nSubject: The roof"
-    mail.write_text(f"{head}\n\nFrom: the attic it drips.\nThe roof costs 30 euros.\n", "utf-8")
-    assert deepthink("ingest", str(mail), "-c", "letters").code == 0
-    model(finds=False)
-    told = deepthink("ask", "Who painted the roof?", "-c", "letters", "--plain").err
-    assert "Nearest: The roof: From: the attic it drips. The roof costs 30 euros." in told
-    found = deepthink("library", "search", "roof", "-c", "letters").out
-    assert "From: the attic" in found
-    assert "Carl" not in found
 
 
 @pytest.fixture
@@ -375,28 +361,19 @@ def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, dee
     assert "nothing to resume" in deepthink("resume").out
 
 
-@pytest.mark.parametrize(
-    ("asked", "option", "is_set", "searches"),
-    [
+def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
+    resumed: Resumed, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for asked, option, is_set, searches in (
         (False, (), True, False),  # it was asked with --no-web
         (True, (), False, True),
         (True, ("--no-web",), True, False),
         (False, ("--web",), False, True),
-    ],
-)
-def test_a_run_goes_on_with_the_web_or_without_as_it_was_asked(
-    asked: bool,
-    option: tuple[str, ...],
-    is_set: bool,
-    searches: bool,
-    resumed: Resumed,
-    deepthink: Run,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("DEEPTHINK_WEB", str(is_set))
-    cut_off(request=asdict(Request("Who?", web=asked)))
-    assert deepthink("resume", *option).code == 7
-    assert [call["web"] for call in resumed] == [searches]
+    ):
+        monkeypatch.setenv("DEEPTHINK_WEB", str(is_set))
+        cut_off(request=asdict(Request("Who?", web=asked)))
+        assert deepthink("resume", *option).code == 7
+        assert resumed.pop()["web"] is searches
 
 
 def test_whether_a_run_may_search_the_web_is_stored_with_it(
@@ -425,7 +402,6 @@ def test_the_model_that_it_began_with_goes_on(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the models that the demo fetched."""
     names: list[str] = []
 
     def pull_models(entries: list[ModelEntry]) -> None:

@@ -29,7 +29,6 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def running(pilot: Pilot[int], *events: ev.Event) -> AskScreen:
-    """A run of which that much is known."""
     screen = await ready(pilot)
     screen.ask(parts.LONG)
     await until(pilot, lambda: screen.query(RunPanel) and screen.exchange and screen.exchange.is_mounted)

@@ -22,7 +22,7 @@ from tests.scripted import WordReader
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.library.shelf import put
 from tests.tui.seen import shown_keys, text_of, toasts
-from tests.tui.waiting import PATIENCE, comes, until
+from tests.tui.waiting import PATIENCE, comes, opens, until
 from traces.library import Library
 from traces.runs import Ratings, Runs
 from tui.app.app import DeepthinkApp
@@ -59,7 +59,6 @@ async def ready(pilot: Pilot[int]) -> AskScreen:
 
 
 async def begun(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
-    """Ask; the run begins."""
     screen = await ready(pilot)
     screen.query_one(Prompt).put(question)
     await pilot.press("enter")
@@ -67,7 +66,6 @@ async def begun(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
 
 
 async def over(pilot: Pilot[int], screen: AskScreen) -> None:
-    """Wait for the end of the run."""
     await until(pilot, lambda: screen.live is None)
 
 
@@ -147,8 +145,7 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         assert "sentences are supported" in text_of(exchange, ".state")
         await pilot.press("ctrl+y")
         assert answer.has_focus
-        await pilot.press("right", "left", "enter")
-        await comes(pilot, PassageScreen)
+        await opens(pilot, PassageScreen, "right", "left", "enter")
         await pilot.press("escape")
         block = next(block for block in answer.query(Static) if "[1]" in str(block.render()))
         row, column = divmod(str(block.render()).index("[1]") + 1, block.size.width)
@@ -158,8 +155,7 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         await until(pilot, lambda: originals)
         assert isinstance(app.focused, Sources), "which has the keys of the answer"
         await until(pilot, lambda: {"Open", "Good", "Wrong", "Copy", "Export"} <= shown_keys(app))
-        await pilot.press("enter")
-        await comes(pilot, PassageScreen)
+        await opens(pilot, PassageScreen, "enter")
         await pilot.press("escape", "c", "o")
         assert "\n[1] " in app.clipboard
         await until(pilot, lambda: len(originals) == 2)
@@ -167,8 +163,7 @@ async def test_a_question_is_answered_and_each_citation_opens_its_passage(
         assert folders == {library.resolve()}
         await pilot.press("g")
         await until(pilot, lambda: "· rated good" in text_of(exchange, ".state"))
-        await pilot.press("down", "x")
-        await comes(pilot, ExportScreen)
+        await opens(pilot, ExportScreen, "down", "x")
         assert prompt.text == ""
 
 
@@ -225,8 +220,7 @@ async def test_what_is_not_found_shows_what_came_nearest_with_the_keys_of_an_ans
         await until(pilot, lambda: ways.has_focus)
         await until(pilot, lambda: {"Good", "Copy", "Export"} <= shown_keys(app))
         assert "Next" not in shown_keys(app)
-        await pilot.press("enter")
-        await comes(pilot, PassageScreen)
+        await opens(pilot, PassageScreen, "enter")
         await pilot.press("escape", "w")
         await until(pilot, lambda: "· rated wrong" in text_of(screen, ".state"))
         await pilot.press("home", "c")
@@ -235,8 +229,7 @@ async def test_what_is_not_found_shows_what_came_nearest_with_the_keys_of_an_ans
         await until(pilot, lambda: originals)
         await pilot.press("up", "o")
         assert toasts(app)[-1] == "There is no passage under the cursor."
-        await pilot.press("x")
-        await comes(pilot, ExportScreen)
+        await opens(pilot, ExportScreen, "x")
         await pilot.press("escape", "h")
         await until(pilot, lambda: prompt.text == "h")
         await pilot.press("ctrl+y", "enter")

@@ -34,14 +34,14 @@ def serving(minutes: float = 0.0) -> Iterator[threading.Thread]:
 
 
 @pytest.fixture
-def warmed(library: Path, model: Answer) -> Answering:
-    """The model of the server, which answers from two documents."""
+def warmed(library: Path, model: Answer, monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """The model of the server, which answers from two documents, and notices soon that it is to end."""
+    monkeypatch.setattr(warm, "_POLL_SECONDS", 0.02)
     return model()
 
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Questions that were answered without a server."""
     asked: list[str] = []
 
     def ask(request: object, *_: object) -> int:

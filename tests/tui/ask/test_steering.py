@@ -17,7 +17,7 @@ from tests.tui import parts
 from tests.tui.ask.test_screen import UNSUPPORTED, accept, answer_of, asking, begun, over, ready
 from tests.tui.conftest import QUESTION, Answering, Gate
 from tests.tui.seen import text_of, toasts
-from tests.tui.waiting import PATIENCE, comes, until
+from tests.tui.waiting import PATIENCE, opens, until
 from traces.decisions import Labels
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
@@ -358,8 +358,7 @@ def asks_in(box: AskedBox, question: str) -> bool:
 async def test_the_help_of_the_prompt_has_what_a_key_does_now(app: DeepthinkApp, chat: Answering) -> None:
     async def helped() -> str:
         screen.query_one(Prompt).focus()
-        await pilot.press("f1")
-        shown = await comes(pilot, HelpScreen)
+        shown = await opens(pilot, HelpScreen, "f1")
         text = "\n".join(str(part.render()) for part in shown.query("#pages > Static, #pages > .keys"))
         await pilot.press("escape")
         return text

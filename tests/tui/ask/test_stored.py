@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from agent import checkpoints
@@ -17,12 +16,12 @@ from agent.documents import ingest as ing
 from agent.prompts import NOT_FOUND
 from models.protocols import ChatOptions, GenerationCancelled, ModelError
 from tests.tui import parts, stored
-from tests.tui.ask.test_screen import accept, asked, asking, begun, over, ready
+from tests.tui.ask.test_screen import accept, asked, begun, over, ready
 from tests.tui.conftest import QUESTION, Answering, Gate
 from tests.tui.library.shelf import put
 from tests.tui.seen import text_of, toasts
 from tests.tui.stored import cut_off, store_run
-from tests.tui.waiting import PATIENCE, comes, until
+from tests.tui.waiting import PATIENCE, opens, until
 from traces.library import Library
 from traces.paths import store_file
 from traces.runs import Run, Runs, Sessions
@@ -39,7 +38,6 @@ from tui.ask.conversation import (
     load_turns,
 )
 from tui.ask.prompt import Prompt
-from tui.ask.screen import AskScreen
 from tui.assemble import open_store
 from tui.library.actions import Intake
 from tui.library.ingest_panel import IngestPanel
@@ -98,8 +96,7 @@ async def test_the_interrupted_run_is_shown_beside_a_running_one_and_later_every
         async with app.run_test(size=(120, 40)) as pilot:
             screen = await ready(pilot)
             await until(pilot, lambda: "Who paints the seals?" in text_of(screen, "#offer"))
-            await pilot.press("f12")
-            runs = await comes(pilot, RunsScreen)
+            runs = await opens(pilot, RunsScreen, "f12")
             rows = runs.query_one(RunList)
             await until(pilot, lambda: rows.row_count == 2 and rows.current_id == interrupted)
             await until(pilot, lambda: "Who paints the seals?" in text_of(runs, "#preview"))
@@ -131,8 +128,7 @@ async def test_a_collection_whose_reading_ends_while_one_asks_can_be_named(
     monkeypatch.setattr("agent.documents.ingest.ingest", held)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot)
-        await pilot.press("f3")
-        library = await comes(pilot, LibraryScreen)
+        library = await opens(pilot, LibraryScreen, "f3")
         library.read(Intake((tmp_path / "rent.md",), (), "rents", ""))
         assert library.query_one(IngestPanel).running
         await pilot.press("f2")
@@ -147,11 +143,9 @@ async def test_a_session_that_is_deleted_here_or_elsewhere_gives_way_to_a_new_on
 ) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
-        await pilot.press("f10")
-        sessions = await comes(pilot, SessionsScreen)
+        sessions = await opens(pilot, SessionsScreen, "f10")
         await until(pilot, lambda: sessions.query_one(SessionList).row_count)
-        await pilot.press("d")
-        await comes(pilot, ConfirmScreen)
+        await opens(pilot, ConfirmScreen, "d")
         await pilot.press("y")
         await until(pilot, lambda: sessions.deleted)
         await pilot.press("escape")
@@ -220,32 +214,33 @@ async def test_a_follow_up_says_how_it_was_read_and_can_be_asked_as_typed(
         assert (prompt.text, prompt.has_focus, screen.session) == (f"#facts #web {typed}", True, "")
 
 
-async def stopped_at(gate: Gate, pilot: Pilot[int], screen: AskScreen) -> str:
-    """The id of a run that was cancelled where the gate holds it; the next one finds the gate open."""
-    await begun(pilot)
-    await until(pilot, gate.reached.is_set)
-    await pilot.press("escape")
-    await over(pilot, screen)
-    gate.open()
-    assert screen.fold is not None
-    return screen.fold.run_id
-
-
-async def test_a_run_that_goes_on_is_shown_in_its_own_session(app: DeepthinkApp, chat: Answering) -> None:
+async def test_a_run_goes_on_in_its_own_session_and_without_the_web_as_it_was_asked(
+    app: DeepthinkApp, chat: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = chat.during = Gate(2)
+    opened: list[bool] = []
+    monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        stopped, session = await stopped_at(gate, pilot, screen), screen.session
+        screen = await begun(pilot)
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("escape")
+        await over(pilot, screen)
+        gate.open()
+        assert screen.fold is not None
+        stopped, session = screen.fold.run_id, screen.session
         before = "Who supplies the ceramic bearings of Orlavane?"
         await asked(pilot, before)
         screen.action_new_session()
         await until(pilot, lambda: not screen.query(Exchange))
         await asked(pilot, "What halted the plant?")
         assert screen.session != session
+        monkeypatch.setenv("DEEPTHINK_WEB", "true")
+        assert app.engine.reload().web
         screen.resume(stopped)
         await until(pilot, lambda: screen.session == session and screen.live is not None)
         assert [turn.question for turn in screen.query(Exchange)] == [before, QUESTION]
         await accept(pilot, screen)
+    assert opened == [False] * 4
 
 
 async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(app: DeepthinkApp) -> None:
@@ -263,23 +258,6 @@ async def test_a_question_that_is_cancelled_before_its_run_begins_is_over(app: D
         assert text_of(screen, ".state") == ""
         assert "Cancelled" in text_of(screen, ".failed")
         assert not app.failures
-
-
-async def test_a_run_that_was_asked_without_the_web_is_resumed_without_it(
-    app: DeepthinkApp, chat: Answering, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gate = chat.during = Gate(2)
-    opened: list[bool] = []
-    monkeypatch.setattr("tui.assemble.open_web", lambda settings, *_: opened.append(settings.web))
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await ready(pilot)
-        stopped = await stopped_at(gate, pilot, screen)
-        monkeypatch.setenv("DEEPTHINK_WEB", "true")
-        assert app.engine.reload().web
-        screen.resume(stopped)
-        await until(pilot, lambda: len(opened) == 2)
-        await until(pilot, lambda: screen.live is None or asking(screen, "approve")())
-    assert opened == [False, False]
 
 
 TURNS = 2 * AT_ONCE + 1

@@ -21,7 +21,7 @@ from models.fetch.files import ChecksumMismatch
 from models.fetch.pull import DiskFull
 from tests.tui.conftest import MakeApp, Picture
 from tests.tui.pulling import Pulling
-from tests.tui.waiting import PATIENCE, comes, until
+from tests.tui.waiting import PATIENCE, comes, opens, until
 from traces.runs import Runs
 from tui.app.app import Appearance, DeepthinkApp
 from tui.app.engine import Engine
@@ -53,7 +53,6 @@ def app(make_app: MakeApp) -> DeepthinkApp:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> _Machine:
-    """A machine that has nothing yet."""
     return _Machine(monkeypatch)
 
 
@@ -149,8 +148,7 @@ async def test_documents_of_ones_own(
         (await comes(pilot, FilesScreen)).dismiss(None)
         await comes(pilot, WelcomeScreen)
         assert "“" in _shown(app), "the sample question"
-        await pilot.press("ctrl+o")
-        files = await comes(pilot, FilesScreen)
+        files = await opens(pilot, FilesScreen, "ctrl+o")
         go_on = threading.Event()
 
         def held(*arguments: Any) -> Iterator[IngestEvent]:

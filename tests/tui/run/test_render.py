@@ -238,5 +238,9 @@ def test_a_preview_begins_where_a_passage_is_nearest_to_the_query() -> None:
     table = "\n".join(["Service | Cat", *rows, "Waste | 7"])
     assert preview(table, "waste contract", 60) == "… Waste | 7"
     assert preview(table, "contract", 20).startswith("Service | Cat")
-    mail = "From: Ann\nTo: Bob\nSubject: Keys\n\nThe keys are here."
-    assert preview(mail, "Who has Ann's keys?", 60) == "The keys are here."
+    head = "From: Ann\nTo: Carl\nSubject: The roof"
+    mail = f"{head}\n\nFrom: the attic it drips.\nThe roof costs 30 euros."
+    assert (
+        preview(mail, "Who painted Carl's roof?", 60)
+        == "From: the attic it drips. The roof costs 30 euros."
+    )

@@ -149,26 +149,24 @@ def test_how_a_run_ended_is_one_word_everywhere_and_its_exit_code(
     assert word in deepthink("runs", "export").out
 
 
-@pytest.mark.parametrize(
-    ("why", "status", "words"),
-    [
-        ("waiting", "waiting", "waits for you"),
-        ("interrupted", "running", "was interrupted"),
-        ("failed", "failed", "failed"),
-        ("cancelled", "cancelled", "was cancelled"),
-        ("going on", "running", "is going on"),
-    ],
-)
 def test_what_can_be_resumed_is_listed_with_why_and_how(
-    why: Any, status: str, words: str, deepthink: Run, monkeypatch: pytest.MonkeyPatch
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Runs(open_store()).find(stored.store_run(status=status, question="Who owns it?"))
-    monkeypatch.setattr("agent.run.resumable", lambda _store: [Resumable(run, why)])
-    for command in ("runs --unfinished", "runs list -u"):
-        out = " ".join(deepthink(*command.split()).out.split())
-        for told in (run.id, words, "Who owns it?"):
-            assert told in out
-        assert (f"deepthink resume {run.id}" in out) == (why != "going on")
+    whys: dict[Any, tuple[str, str]] = {
+        "waiting": ("waiting", "waits for you"),
+        "interrupted": ("running", "was interrupted"),
+        "failed": ("failed", "failed"),
+        "cancelled": ("cancelled", "was cancelled"),
+        "going on": ("running", "is going on"),
+    }
+    for why, (status, words) in whys.items():
+        run = Runs(open_store()).find(stored.store_run(status=status, question="Who owns it?"))
+        monkeypatch.setattr("agent.run.resumable", lambda _store: [Resumable(run, why)])  # noqa: B023
+        for command in ("runs --unfinished", "runs list -u"):
+            out = " ".join(deepthink(*command.split()).out.split())
+            for told in (run.id, words, "Who owns it?"):
+                assert told in out
+            assert (f"deepthink resume {run.id}" in out) == (why != "going on")
 
 
 def test_a_run_that_is_going_on_is_running_neither_the_last_nor_deleted_and_a_killed_one_unfinished(
@@ -222,10 +220,13 @@ def test_a_replay_says_what_is_to_be_done_about_a_run_without_an_end(deepthink: 
     assert "deepthink runs --unfinished" in deepthink("runs", "show").out
 
 
-def test_deleting_takes_all_that_is_stored_of_a_run_and_no_other(deepthink: Run) -> None:
+def test_deleting_asks_or_needs_a_yes_and_takes_all_of_a_run_and_no_other(
+    deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone, kept = cut_off(), cut_off()
     assert "The latest 1 of 2 runs" in deepthink("runs", "list", "-n", "1").out
     assert "latest" not in deepthink("runs", "list").out
+    assert "Add --yes" in deepthink("runs", "delete", gone).refused()
     ran = deepthink("runs", "delete", gone[:8], "--yes")
     assert (ran.code, ran.out, ran.err) == (0, f"Deleted run {gone}.\n", "")
     runs = Runs(open_store())
@@ -233,19 +234,15 @@ def test_deleting_takes_all_that_is_stored_of_a_run_and_no_other(deepthink: Run)
     assert not runs.events(gone)
     assert not checkpoints.exists(open_store(), gone)
     assert checkpoints.exists(open_store(), kept)
-
-
-def test_deleting_asks_or_needs_a_yes(deepthink: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_id = stored.store_run(question=f"Why {stored.EVIL}?")
-    assert "Add --yes" in deepthink("runs", "delete", "last").refused()
+    evil = stored.store_run(question=f"Why {stored.EVIL}?")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     asked: list[str] = []
     monkeypatch.setattr("typer.confirm", lambda text, **_how: asked.append(text))
     assert deepthink("runs", "delete", "last").code == 0
     (question,) = asked
-    assert question.startswith(f"Delete run {run_id} “Why ")
+    assert question.startswith(f"Delete run {evil} “Why ")
     assert "\x1b" not in question
-    assert not Runs(open_store()).recent()
+    assert [run.id for run in runs.recent()] == [kept]
 
 
 def test_an_unknown_run_is_wrong_usage(deepthink: Run) -> None:

@@ -10,7 +10,7 @@ from agent.state import PlanStep
 from tests.tui import parts, stored
 from tests.tui.runs.test_screen import opened
 from tests.tui.seen import text_of
-from tests.tui.waiting import comes, until
+from tests.tui.waiting import opens, until
 from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
@@ -104,8 +104,7 @@ async def test_two_runs_are_chosen_in_the_list_swapped_and_replayed(app: Deepthi
     first, second = two_runs()
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 2)
-        await pilot.press("c", "down", "c")
-        screen = await comes(pilot, CompareScreen)
+        screen = await opens(pilot, CompareScreen, "c", "down", "c")
         await until(pilot, lambda: "Cost" in texts(screen))
         assert second in text_of(screen, "#compare-first")
         assert first in text_of(screen, "#compare-second")
@@ -113,11 +112,9 @@ async def test_two_runs_are_chosen_in_the_list_swapped_and_replayed(app: Deepthi
         await pilot.press("s")
         await until(pilot, lambda: "B only" in texts(screen))
         for key, run_id in (("1", first), ("2", second)):
-            await pilot.press(key)
-            replay = await comes(pilot, ReplayScreen)
+            replay = await opens(pilot, ReplayScreen, key)
             await until(pilot, lambda: replay.player.position)  # noqa: B023 - awaited at once
             assert replay.player.fold.run_id == run_id
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)
-        await pilot.press("escape")
-        await comes(pilot, RunsScreen)
+        await opens(pilot, RunsScreen, "escape")

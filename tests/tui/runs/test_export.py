@@ -29,7 +29,6 @@ NAME = "who-supplies-orlavane-s-ceramic-bearings"
 
 
 def values(page: HtmlElement, name: str) -> set[str]:
-    """The values of an attribute."""
     return set(page.xpath(f"//@{name}"))
 
 
@@ -69,7 +68,10 @@ def test_what_was_kept_is_shown_where_the_answer_cites_nothing(deepthink: Run) -
     unasked = ev.Replied("approve", "What now?", "stop", "rule")
     withheld = ev.Answered("No answer that the sources support.", [], [])
     stored.store_run([*stored.everything(), (3.4, unasked), (3.5, withheld)], status="rejected")
-    assert "- What now? → without asking (approve is never): stop, and withhold it\n" in deepthink("runs", "export").out
+    assert (
+        "- What now? → without asking (approve is never): stop, and withhold it\n"
+        in deepthink("runs", "export").out
+    )
     page = document_fromstring(deepthink("runs", "export", "-f", "html").out)
     assert "Also kept" in page.text_content()
     assert "source-1" in values(page, "id")

@@ -69,7 +69,6 @@ async def listed(pilot: Pilot[Any]) -> None:
 
 
 def still(pilot: Pilot[Any]) -> None:
-    """No cursor blinks."""
     for line in pilot.app.screen.query(Input):
         line.cursor_blink = False
 

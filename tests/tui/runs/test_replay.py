@@ -13,7 +13,7 @@ from textual.widgets import TabbedContent
 from agent import events as ev
 from tests.tui import parts, stored
 from tests.tui.library.shelf import put
-from tests.tui.waiting import comes, until
+from tests.tui.waiting import opens, until
 from traces.decisions import Labels
 from traces.library import Library
 from traces.runs import Runs
@@ -158,8 +158,7 @@ async def test_an_answer_is_there_once_given_is_marked_and_its_citations_open(
         answer.focus()
         await until(pilot, lambda: answer.has_focus)
         assert answer.render_lines(Region(0, 0, 1, 1))[0].text != before
-        await pilot.press("right", "enter")
-        await comes(pilot, PassageScreen)
+        await opens(pilot, PassageScreen, "right", "enter")
 
 
 async def test_it_plays_to_the_end_and_begins_anew(

@@ -20,7 +20,7 @@ from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
 from tests.tui.seen import shown_keys, text_of
 from tests.tui.stored import cut_off
-from tests.tui.waiting import PATIENCE, comes, until
+from tests.tui.waiting import PATIENCE, opens, until
 from traces.runs import Ratings, Runs, RunSummary
 from traces.store import StoreError
 from tui.app.app import DeepthinkApp
@@ -44,8 +44,7 @@ def listed(app: DeepthinkApp) -> list[str]:
 
 async def opened(pilot: Pilot[Any], count: int) -> None:
     """Go to the runs and wait for them and the preview."""
-    await pilot.press("f4")
-    await comes(pilot, RunsScreen)
+    await opens(pilot, RunsScreen, "f4")
     await shows(pilot, count)
 
 
@@ -59,7 +58,6 @@ async def shows(pilot: Pilot[Any], count: int) -> None:
 
 @pytest.fixture
 def three() -> list[str]:
-    """Three runs, newest first."""
     made = [
         stored.store_run(question="Who makes the seals?", answer="Brevnes [1]."),
         stored.store_run(status="not_found", question="Who paints them?", answer="Not found."),
@@ -128,7 +126,7 @@ async def test_runs_are_found_by_words_and_by_status(
         await pilot.press("down")
         assert app.screen.query_one(RunList).has_focus
         await pilot.press("slash", "escape")
-        await until(pilot, lambda: len(listed(app)) == 2)
+        await until(pilot, lambda: listed(app) == three)
         monkeypatch.setattr(Runs, "search", slow)
         await pilot.press("slash", *"seals", "enter", "enter")  # which opens what will be found
         found.set()
@@ -149,13 +147,10 @@ async def test_rating_and_deleting_which_asks_first_and_takes_the_mark_along(
             row = ratings.of(three[0])
             assert (row.rating if row else "") == word
             assert word in str(runs.get_cell(three[0], "rating"))
-        await pilot.press("c", "d")
-        await comes(pilot, ConfirmScreen)
-        await pilot.press("n")
-        await comes(pilot, RunsScreen)
+        await opens(pilot, ConfirmScreen, "c", "d")
+        await opens(pilot, RunsScreen, "n")
         assert len(Runs(open_store()).recent()) == 3
-        await pilot.press("delete")
-        await comes(pilot, ConfirmScreen)
+        await opens(pilot, ConfirmScreen, "delete")
         await pilot.press("y")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen) and listed(app) == three[1:])
         assert not Runs(open_store()).events(three[0])
@@ -215,8 +210,7 @@ async def test_unfinished_runs_are_shown_alone_and_abandoned(app: DeepthinkApp) 
         await until(pilot, lambda: listed(app) == [failed, run_id])
         for run in (failed, run_id):
             await until(pilot, lambda: "r resumes" in text_of(app.screen, "#preview"))
-            await pilot.press("e")
-            await comes(pilot, ConfirmScreen)
+            await opens(pilot, ConfirmScreen, "e")
             await pilot.press("y")
             await until(pilot, lambda: "r resumes" not in text_of(app.screen, "#preview"))
             assert not checkpoints.exists(store, run)
@@ -290,8 +284,7 @@ async def test_many_runs_come_by_the_page(app: DeepthinkApp) -> None:
 async def test_l_says_what_should_have_been_looked_up(three: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
-        await pilot.press("l")
-        await comes(pilot, PlanScreen)
+        await opens(pilot, PlanScreen, "l")
         lookups = app.screen.query_one(TextArea)
         await until(pilot, lambda: bool(lookups.text))
         lookups.text = "Who supplies #2?"
@@ -299,9 +292,7 @@ async def test_l_says_what_should_have_been_looked_up(three: list[str], app: Dee
         await until(pilot, lambda: text_of(app.screen, ".note"))
         assert isinstance(app.screen, PlanScreen)
         lookups.text = "[facts] Who supplies the bearings?\n\nWhere is #1?"
-        await pilot.press("ctrl+s")
-        await comes(pilot, RunsScreen)
+        await opens(pilot, RunsScreen, "ctrl+s")
         assert wanted(open_store(), three[0]) == ["[facts] Who supplies the bearings?", "Where is #1?"]
-        await pilot.press("l")
-        window = await comes(pilot, PlanScreen)
+        window = await opens(pilot, PlanScreen, "l")
         await until(pilot, lambda: "[facts] has that collection searched first" in text_of(window, ".note"))

@@ -142,9 +142,11 @@ def test_a_session_can_be_named_and_found_by_its_name(session: str, deepthink: R
     assert deepthink("sessions", "show", "ball bearings").code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_what_cannot_be_is_one_sentence_and_a_way_out(session: str, deepthink: Run) -> None:
+    other = Sessions(open_store()).begin("taken")
+    stored.store_run(session=other)
+    stored.store_run(session=session)  # so that it is the last
+    for arguments, words in (
         (("show", "nope"), "no session “nope”"),
         (("name", "nope", "other"), "no session “nope”"),
         (("delete", "nope", "--yes"), "no session “nope”"),
@@ -153,38 +155,22 @@ def test_a_session_can_be_named_and_found_by_its_name(session: str, deepthink: R
         (("name", "last", "taken"), "Another session is called “taken”"),
         (("delete", "last"), "Add --yes"),
         (("name", "last"), "Missing argument 'NAME'"),
-    ],
-    ids=" ".join,
-)
-def test_what_cannot_be_is_one_sentence_and_a_way_out(
-    arguments: tuple[str, ...], words: str, session: str, deepthink: Run
-) -> None:
-    other = Sessions(open_store()).begin("taken")
-    stored.store_run(session=other)
-    stored.store_run(session=session)  # so that it is the last
-    assert words in deepthink("sessions", *arguments).refused()
+    ):
+        assert words in deepthink("sessions", *arguments).refused()
     assert {s.id for s in Sessions(open_store()).recent()} == {session, other}
 
 
 def test_deleting_takes_the_runs_and_their_checkpoints_along(session: str, deepthink: Run) -> None:
     store = open_store()
-    cut_off = stored.store_run(session=session, status="running")
-    elsewhere = stored.store_run(status="running")
-    for run_id in (cut_off, elsewhere):
-        with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
-            pass
-    ran = deepthink("sessions", "delete", session, "--yes")
+    cut_off, elsewhere = stored.cut_off(session=session), stored.cut_off()
+    delete = ("sessions", "delete", session, "--yes")
+    with checkpoints.open_checkpoints(store, cut_off, lambda _log: None):
+        assert cut_off in deepthink(*delete).refused(), "it is going on"
+    assert len(Runs(store).of_session(session)) == 3
+    ran = deepthink(*delete)
     assert (ran.code, ran.err) == (0, "")
     assert f"Deleted session {session} with 3 runs." in ran.out
     assert [run.id for run in Runs(store).recent()] == [elsewhere]
     assert not Runs(store).events(cut_off)
     left = {path.name.partition(".")[0] for path in checkpoints.folder(store).iterdir()}
     assert left == {elsewhere}
-
-
-def test_a_session_whose_run_is_going_on_is_not_deleted(session: str, deepthink: Run) -> None:
-    store = open_store()
-    run_id = stored.store_run(session=session, status="running")
-    with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
-        assert run_id in deepthink("sessions", "delete", session, "--yes").refused()
-    assert len(Runs(store).of_session(session)) == 3
