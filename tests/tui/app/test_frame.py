@@ -69,6 +69,7 @@ async def test_what_is_typed_while_a_screen_opens_or_closes_is_not_lost(app: Dee
                 app.post_message(events.Key({"/": "slash"}.get(letter, letter), letter))
             await until(pilot, lambda: app.screen.query(f"#{search}"))  # noqa: B023 - awaited at once
             await until(pilot, lambda: app.screen.query_one(f"#{search}", Input).value == "fire")  # noqa: B023
+        await pilot.press("escape")
         await until(pilot, lambda: "Search" in shown_keys(app))
         await pilot.press("f1")
         await until(pilot, lambda: "Close" in shown_keys(app))
