@@ -31,8 +31,8 @@ _DOCUMENTS = (
     "newsroom/2025-07-24-board-note.md",
 )
 _FIRST = (
-    "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, and what halted "
-    "production at that supplier's plant in 2025?"
+    "Which single supplier does Orlavane buy all of its ceramic compressor bearings from, what halted "
+    "production at that supplier's plant in 2025, and for how long?"
 )
 _SECOND = (
     "Who is president of Orlavane's Industrial Heat segment according to the annual report, and to which "
