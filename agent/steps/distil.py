@@ -13,7 +13,7 @@ from agent.documents import table_text
 from agent.events import EvidenceKept
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Evidence, RunState, current_step
-from agent.steps.grade import graded, overall
+from agent.steps.grade import graded
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
@@ -128,7 +128,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     if not candidates:
         return _keep(state, deps, question, [])
     is_single = state["route"] == "single" and deps.cognition.instant
-    if overall([candidate["grade"] or "incorrect" for candidate in candidates]) != "correct":
+    if all(candidate["grade"] != "correct" for candidate in candidates):
         candidates = candidates[:_UNSURE]
     else:
         least = _LEAST_SHARE * candidates[0]["score"] if is_single else 0.0
