@@ -72,8 +72,6 @@ class Column:
         blocks = [Block("answer", clean(self.text).strip() or "(nothing)", tone="answer")]
         if answered.abstained:
             blocks.append(Block("abstained", "it says that it does not know", tone="warning"))
-        elif not answered.in_prompt:
-            blocks.append(Block("unchecked", "from memory, without sources", tone="warning"))
         elif answered.flagged and self.fold.answered is not None:
             blocks.append(Block("flagged", support_count(self.fold.answered.sentences), tone="warning"))
         blocks += [Block(f"[{item['number']}]", place(item), tone="sources") for item in self.sources]

@@ -21,7 +21,7 @@ from traces.store import Store
 
 OTHER = replace(CASE, id="2", question="Who supplies the bearings of Orlavane?")
 CASES = CaseSet("toy", (CASE, OTHER))
-SYSTEMS = ("closed-book", "shallow", "search-and-answer", "lean")
+SYSTEMS = ("shallow", "search-and-guess", "lean")
 
 
 def answers(messages: Sequence[Message]) -> Plain:
@@ -60,11 +60,10 @@ def test_every_question_is_put_to_every_system(store: Store, tmp_path: Path) -> 
     assert sorted((row.question, row.system) for row in rows) == sorted(
         (case.id, system) for case in CASES.cases for system in SYSTEMS
     )
-    assert (told[0].done, told[-1].done, told[-1].total) == (0, 8, 8)
+    assert (told[0].done, told[-1].done, told[-1].total) == (0, 6, 6)
     assert told[-1].seconds_left == 0.0
     assert {row.model for row in rows} == {"scripted"}
     by_system = {row.system: row for row in rows if row.question == "1"}
-    assert by_system["closed-book"].measures["recall"] == 0.0
     assert by_system["shallow"].measures["steps"] == 1.0
     assert by_system["shallow"].answer == WRITTEN
     assert by_system["lean"].answer.startswith("Tolvang Ceramics supplies the bearings")
@@ -79,30 +78,30 @@ def test_a_stopped_evaluation_goes_on(store: Store, tmp_path: Path) -> None:
     assert told[-1].done == 0
     _, whole = going(store, tmp_path, model(), systems=("shallow",))
     assert len(whole) == 2
-    _, whole = going(store, tmp_path, model(), systems=("closed-book", "shallow"))
+    _, whole = going(store, tmp_path, model(), systems=("shallow", "search-and-guess"))
     assert len(whole) == 4
 
 
 def test_a_question_that_fails_is_told_and_asked_again_next_time(store: Store, tmp_path: Path) -> None:
     broken = ScriptedChat([ModelError("It broke."), answers, answers])
-    told, rows = going(store, tmp_path, broken, systems=("closed-book",))
+    told, rows = going(store, tmp_path, broken, systems=("shallow",))
     assert [row.question for row in rows] == ["2"]
-    assert told[-1].failed == (f"closed-book, {CASE.question}: It broke.",)
-    _, rows = going(store, tmp_path, model(), systems=("closed-book",))
+    assert told[-1].failed == (f"shallow, {CASE.question}: It broke.",)
+    _, rows = going(store, tmp_path, model(), systems=("shallow",))
     assert [row.question for row in rows] == ["2", "1"]
 
 
 def test_systems_stand_in_the_order_of_the_tables() -> None:
     assert checked(("lean", "shallow")) == ("shallow", "lean")
-    assert checked(())[0] == "closed-book"
+    assert checked(())[0] == "shallow"
     with pytest.raises(UnknownSystem, match="no system “deep”"):
         checked(("deep",))
 
 
 def test_a_question_whose_right_answer_is_another_now_is_asked_again(store: Store, tmp_path: Path) -> None:
-    going(store, tmp_path, model(), systems=("closed-book",))
+    going(store, tmp_path, model(), systems=("shallow",))
     mended = replace(CASES, cases=(replace(CASE, answers=("Haldrecht",)), OTHER))
-    told, rows = going(store, tmp_path, model(), cases=mended, systems=("closed-book",))
+    told, rows = going(store, tmp_path, model(), cases=mended, systems=("shallow",))
     assert (told[0].done, told[-1].done) == (1, 2)
     assert len(rows) == 2
     assert {row.measures["right"] for row in rows if row.question == "1"} == {0.0}

@@ -31,9 +31,9 @@ def _table(made: list[Row], title: str) -> Table:
 
 
 def test_means_are_over_the_questions_that_a_measure_is_known_for() -> None:
-    made = [row("q0", "crag", 1.0, recall=0.5), row("q1", "crag", 0.0), row("q2", "crag", 0.5, recall=1.0)]
+    made = [row("q0", "lean", 1.0, recall=0.5), row("q1", "lean", 0.0), row("q2", "lean", 0.5, recall=1.0)]
     ((name, questions, right),) = _table(made, "Answers").rows
-    assert (name, questions) == ("crag", "3")
+    assert (name, questions) == ("lean", "3")
     assert right.startswith("50.0 [")
     ((_, _, recall),) = _table(made, "Evidence").rows
     assert recall == "75.0 [50.0, 100.0]"

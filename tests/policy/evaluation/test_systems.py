@@ -25,10 +25,7 @@ from traces.store import Store
 SUPPLIER = "Who supplies Orlavane's ceramic bearings?"
 SAID = "Orlavane buys all of its ceramic bearings from Tolvang Ceramics [1]."
 PLAIN = [system for system in SYSTEMS.values() if not isinstance(system, Looped)]
-SHALLOW, SEARCH, GUESS, CRAG = (
-    SYSTEMS[name] for name in ("shallow", "search-and-answer", "search-and-guess", "crag")
-)
-FROM_PASSAGES = [SHALLOW, SEARCH, CRAG]
+SHALLOW, GUESS = SYSTEMS["shallow"], SYSTEMS["search-and-guess"]
 LEAN = Looped("lean", "rules")
 NO_REVISION = Budget(revisions=0)
 
@@ -51,18 +48,7 @@ def _answered(
     return answered, ["\n".join(m.content for m in call.messages) for call in chat.calls]
 
 
-def test_a_closed_book_sees_the_question_and_nothing_else(store: Store) -> None:
-    answered, prompts = _answered(SYSTEMS["closed-book"], store, ["Tolvang Ceramics does."])
-    assert SUPPLIER in prompts[0]
-    assert "PASSAGES" not in prompts[0]
-    assert (answered.text, answered.abstained) == ("Tolvang Ceramics does.", False)
-    assert answered.in_prompt == answered.cited == ()
-    assert (answered.sentences, answered.flagged, answered.recalled) == (0, 0, None)
-    assert (answered.cost.steps, answered.cost.calls) == (0, 1)
-    assert answered.cost.generated == 3
-
-
-@pytest.mark.parametrize("system", FROM_PASSAGES, ids=["shallow", "search-and-answer", "crag"])
+@pytest.mark.parametrize("system", PLAIN, ids=["shallow", "search-and-guess"])
 def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system: System) -> None:
     wrong = f"{SAID} Orlavane employed 9,999 people at the end of 2024 [1]."
     answered, prompts = _answered(system, filled, [("PASSAGES:\n[1] ", wrong)])
@@ -74,47 +60,24 @@ def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system:
         1, 1, answered.cost.evaluated, 0, len(wrong.split()), answered.cost.seconds
     )
     assert answered.cost.evaluated > 20
-    assert NOT_FOUND in prompts[0]
+    assert NOT_FOUND not in prompts[0], "no leave to find nothing"
     if system is SHALLOW:
         assert "[4] " not in prompts[0], "the three nearest alone"
 
 
 def test_there_must_be_something_to_search(store: Store) -> None:
     with pytest.raises(EmptyLibrary):
-        _answered(SEARCH, store, [])
+        _answered(GUESS, store, [])
 
 
-def test_search_and_guess_reads_what_the_reader_prefers_too_and_has_no_leave_to_find_nothing(
-    filled: Store,
-) -> None:
+def test_search_and_guess_reads_what_the_reader_prefers(filled: Store) -> None:
     class Contrary(WordReader):
         def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
             return [Reading(float("Ostra 180" in passage), ()) for passage in passages]
 
-    with ScriptedChat([NOT_FOUND, SAID]) as chat:
-        given = replace(_parts(filled, chat), reader=Contrary())
-        answered, guessed = SEARCH(SUPPLIER, given), GUESS(SUPPLIER, given)
-    asked, pressed = (call.messages[-1].content for call in chat.calls)
-    assert guessed.in_prompt == answered.in_prompt
-    assert answered.in_prompt[0] == Place("launch")
-    assert "[1] Haldrecht launched" in asked
-    assert pressed.partition(" like [1]. ")[0] == asked.partition(" like [1]. ")[0]
-    assert (NOT_FOUND in asked, NOT_FOUND in pressed) == (True, False)
-
-
-def test_crag_looks_again_where_no_passage_helps(filled: Store) -> None:
-    searches: list[int] = []
-    counts: list[int] = []
-    for score in (0.99, 0.3, 0.0):
-        told: list[Event] = []
-        with ScriptedChat([NOT_FOUND]) as chat:
-            given = replace(_parts(filled, chat), reader=WordReader(reads=score), on_event=told.append)
-            answered = CRAG(SUPPLIER, given)
-        assert (answered.cost.steps, answered.cost.calls) == (1, 1)
-        searches.append(sum(isinstance(event, Searched) for event in told))
-        counts.append(len(answered.in_prompt))
-    assert searches[0] == searches[1] < searches[2]
-    assert counts[2] < counts[0]  # the reader is not alone in saying that nothing is there
+    with ScriptedChat([("[1] Haldrecht launched", SAID)]) as chat:
+        guessed = GUESS(SUPPLIER, replace(_parts(filled, chat), reader=Contrary()))
+    assert guessed.in_prompt[0] == Place("launch")
 
 
 def test_the_lowest_passages_give_way_to_a_small_context(filled: Store) -> None:
@@ -134,12 +97,10 @@ def test_whoever_watches_reads_along(filled: Store) -> None:
         assert "".join(event.text for event in told if isinstance(event, AnswerText)) == SAID
         first = next(n for n, event in enumerate(told) if isinstance(event, AnswerText))
         doing = [event.node for event in told[:first] if isinstance(event, NodeStarted)]
-        assert doing[-1] == ("answer_directly" if system is SYSTEMS["closed-book"] else "synthesise")
+        assert doing[-1] == "synthesise"
 
 
-@pytest.mark.parametrize(
-    "system", [SYSTEMS["closed-book"], SEARCH, LEAN], ids=["closed-book", "search-and-answer", "lean"]
-)
+@pytest.mark.parametrize("system", [GUESS, LEAN], ids=["search-and-guess", "lean"])
 def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System) -> None:
     cancel = threading.Event()
     cancel.set()
@@ -147,16 +108,9 @@ def test_an_answer_is_given_up_when_that_is_wanted(filled: Store, system: System
         system(SUPPLIER, replace(_parts(filled, chat), cancel=cancel))
 
 
-@pytest.mark.parametrize(
-    ("system", "reply"),
-    [
-        (SYSTEMS["closed-book"], "I don't know who supplies them."),
-        (SYSTEMS["closed-book"], ""),
-        (SEARCH, NOT_FOUND),
-    ],
-)
-def test_nothing_known_or_found_is_an_abstention(filled: Store, system: System, reply: str) -> None:
-    answered, _ = _answered(system, filled, [reply])
+@pytest.mark.parametrize("reply", [NOT_FOUND, ""])
+def test_nothing_found_is_an_abstention(filled: Store, reply: str) -> None:
+    answered, _ = _answered(GUESS, filled, [reply])
     assert (answered.abstained, answered.cited) == (True, ())
 
 

@@ -16,7 +16,7 @@ from traces.runs import Runs
 from tui import failures
 from tui.assemble import open_store
 
-THREE = ["shallow", "search-and-answer", "lean"]
+THREE = ["shallow", "search-and-guess", "lean"]
 
 
 def test_the_answers_follow_each_other_as_lines(library: Path, model: Answer, deepthink: Run) -> None:
@@ -45,32 +45,30 @@ def test_the_answers_follow_each_other_as_lines(library: Path, model: Answer, de
 def test_json_is_one_object_with_every_system(library: Path, model: Answer, deepthink: Run) -> None:
     calls: list[int] = []
     model(during=lambda options: calls.append(options.max_tokens))
-    ran = deepthink(
-        "compare", QUESTION, "--json", "-c", "facts", "--systems", "closed-book, crag,lean,crag"
-    )
+    systems = "search-and-guess, lean,search-and-guess"
+    ran = deepthink("compare", QUESTION, "--json", "-c", "facts", "--systems", systems)
     assert (ran.code, ran.err) == (0, "")
     told = json.loads(ran.out)
     assert (told["question"], told["model"], told["collections"]) == (QUESTION, "scripted", ["facts"])
-    bare, crag, lean = told["systems"]
-    assert [one["system"] for one in told["systems"]] == ["closed-book", "crag", "lean"]
-    assert (bare["status"], bare["sources"], bare["steps"]) == ("answered", [], 0)
-    assert [source["document"] for source in crag["sources"]] == ["supplier.md", "fire.md"]
-    assert crag["sources"][0]["quote"].startswith("Orlavane buys all")
-    assert [sentence["flagged"] for sentence in crag["sentences"]] == [False, False]
+    guess, lean = told["systems"]
+    assert [one["system"] for one in told["systems"]] == ["search-and-guess", "lean"]
+    assert (guess["status"], guess["steps"]) == ("answered", 1)
+    assert [source["document"] for source in guess["sources"]] == ["supplier.md", "fire.md"]
+    assert guess["sources"][0]["quote"].startswith("Orlavane buys all")
+    assert [sentence["flagged"] for sentence in guess["sentences"]] == [False, False]
     assert lean["steps"] == 2
     assert Runs(open_store()).find(lean["run_id"]).question == QUESTION
     assert all(one["error"] is None for one in told["systems"])
     used = [one["usage"]["model_calls"] for one in told["systems"]]
     assert used[0] == 1
-    assert used[2] >= 3
+    assert used[1] >= 3
     assert (calls[0], sum(used)) == (1, len(calls) - 1), "nobody is charged for the loading"
 
 
-def test_a_flagged_answer_and_one_from_memory_say_so(library: Path, model: Answer, deepthink: Run) -> None:
+def test_a_flagged_answer_says_so(library: Path, model: Answer, deepthink: Run) -> None:
     model(answer="Tolvang Ceramics supplies the bearings [1]. The chairman resigned in anger [2].")
-    ran = deepthink("compare", QUESTION, "--systems", "closed-book,shallow")
+    ran = deepthink("compare", QUESTION, "--systems", "shallow")
     assert ran.code == 0
-    assert "unchecked: from memory, without sources" in ran.out
     assert "flagged: 1 of 2 sentences is supported by its sources" in ran.out
     assert "(not supported by the sources)" in ran.out
     assert ran.out.splitlines()[-1].endswith("1 of 2")
@@ -97,7 +95,7 @@ def test_a_system_that_fails_does_not_hide_the_others(library: Path, model: Answ
     assert ran.out.count("failed: The model server does not answer\n") == 2
     assert ran.out.count("answer: Orlavane buys") == 1
     assert ran.err.splitlines() == [
-        "The model server does not answer: shallow, search-and-answer: No Ollama server answers.",
+        "The model server does not answer: shallow, search-and-guess: No Ollama server answers.",
         "  Start it with `ollama serve`.",
     ]
     calls.clear()
@@ -110,12 +108,12 @@ def test_a_system_that_fails_does_not_hide_the_others(library: Path, model: Answ
 def test_ctrl_c_stops_in_order(library: Path, model: Answer, deepthink: Run, system: str) -> None:
     before = signal.getsignal(signal.SIGINT)
     used = model(during=ctrl_c_at(2))  # the first loads the model
-    ran = deepthink("compare", QUESTION, "--systems", f"{system},crag")
+    ran = deepthink("compare", QUESTION, "--systems", f"{system},search-and-guess")
     assert ran.code == 130
     assert ran.err == "Cancelled.\n"
     assert f"system: {system}\ncancelled" in ran.out
-    assert "system: crag" not in ran.out
-    assert re.search(r"crag +not asked", ran.out)
+    assert "system: search-and-guess" not in ran.out
+    assert re.search(r"search-and-guess +not asked", ran.out)
     if system == "lean":
         assert f"`deepthink resume {Runs(open_store()).find('last').id}`" in ran.out
     assert signal.getsignal(signal.SIGINT) is before
@@ -135,8 +133,8 @@ def test_the_figures_of_a_narrow_window_are_whole(
 ) -> None:
     model()
     monkeypatch.setenv("COLUMNS", "80")
-    table = deepthink("compare", QUESTION, "--systems", "search-and-answer").out.split("\n\n")[-1]
+    table = deepthink("compare", QUESTION, "--systems", "search-and-guess").out.split("\n\n")[-1]
     head, line, row = table.splitlines()
     assert max(map(len, (head, line, row))) <= 80
     assert head.split() == ["system", "answer", "seconds", "steps", "calls", "read", "sources", "flagged"]
-    assert row.split()[:2] == ["search-and-answer", "answered"]
+    assert row.split()[:2] == ["search-and-guess", "answered"]
