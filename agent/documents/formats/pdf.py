@@ -207,7 +207,9 @@ def read_pdf(
     if scans and recognised is None:
         off = f"{len(scans)} of {len(texts)} pages are scans, and text recognition is off."
         document = replace(document, notices=(off,))
-    return replace(document, title=declared, author=author)
+    # A library that writes PDFs calls an author who is not given so.
+    is_unnamed = author.strip("()") == "anonymous"
+    return replace(document, title=declared, author="" if is_unnamed else author)
 
 
 def read_picture(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:

@@ -42,7 +42,7 @@ def test_paragraphs_headings_and_pages() -> None:
     ]
     document = parse("my_report.pdf", drawn_pdf(first, second))
     assert document.pages == 2
-    assert document.title == "The Heading"
+    assert (document.title, document.author) == ("The Heading", "")  # of the file, both are "anonymous"
     assert [(b.kind, b.level, b.page, b.text) for b in document.blocks] == [
         ("heading", 1, 1, "The Heading"),
         ("text", 0, 1, f"{LINE}, and its second line."),
