@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from agent.documents.document import Table
+from agent.text.vocabulary import vocabulary
 from models.token_estimate import estimate, split
 
 SEPARATOR = " | "
@@ -295,6 +296,18 @@ def priced(text: str) -> str:
                 cells[index] = f"{sign}{cell}" if _BARE_NUMBER.fullmatch(cell) else cell
         priced_rows.append(SEPARATOR.join(cells))
     return "\n".join([*head, *priced_rows])
+
+
+def figure(column: str, cell: str) -> tuple[str, str]:
+    """A column and its bare number, the sign or unit in the column's brackets beside it: "Price", "£3"."""
+    name, _, unit = column.removesuffix(")").rpartition(" (")
+    if name and _BARE_NUMBER.fullmatch(cell):
+        if len(unit) == 1 and unicodedata.category(unit) == "Sc":
+            return name, f"{unit}{cell}"
+        words = vocabulary("")
+        if unit in words.signs or unit.casefold() in words.units:
+            return name, f"{cell} {unit}"
+    return column, cell
 
 
 def _columns(head: Sequence[str]) -> list[str]:

@@ -163,9 +163,9 @@ def _cell(note: Note, sources: Sequence[Evidence]) -> str:
         for row in table_text.rows(item["text"]) if item["kind"] == "table" else []:
             if note["sentence"] not in {" ".join(form.split()) for form in (row.line, row.spelled())}:
                 continue
-            cells = [(column, cell) for column, cell in row.cells if cell.strip() == note["answer"]]
+            cells = [cell for cell in row.cells if cell[1].strip() == note["answer"]]
             if len(cells) == 1:
-                return replace(row, cells=tuple(cells)).spelled()
+                return replace(row, cells=(table_text.figure(*cells[0]),)).spelled()
     return ""
 
 

@@ -16,6 +16,7 @@ from agent.state import Candidate, Evidence, Note
 from agent.steps import answering
 from agent.steps.answering import abstains, cite, left_out
 from agent.steps.synthesise import from_findings, synthesise
+from agent.support import named_cell
 from models.protocols import Reader, Reply, Support, Usage
 from tests.agent.made import candidate, evidence, note, only, span, state, step
 from tests.agent.steps.conftest import Events, Make
@@ -45,6 +46,26 @@ def test_of_a_row_the_cell_with_the_answer_is_said() -> None:
     assert from_findings([note("£115", 1, sentence=terns)], held) == "Terns: £115 (Guests) [1]."
     assert from_findings([note("£90", 1, sentence=gulls)], held) == f"£90 – {gulls} [1].", "either cell"
     assert from_findings([note("Terns", 1, sentence=terns)], held) == f"{terns} [1]."
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("3.80", "£3.80 (Shop price)"),
+        ("640", "640 g (Weight)"),
+        ("1,284.6", "1,284.6 (Sold (in thousands))"),
+    ],
+)
+def test_the_sign_or_unit_in_a_columns_brackets_is_beside_its_figure(answer: str, said: str) -> None:
+    text = (
+        "Article | Shop price (£) | Weight (g) | Sold (in thousands)\nPotato bread | 3.80 | 640 | 1,284.6"
+    )
+    held = evidence(1, text, kind="table")
+    draft = from_findings([note(answer, 1, sentence=text.splitlines()[1])], [held])
+    assert draft == f"Potato bread: {said} [1]."
+    cell = named_cell(without_marks(draft), held)
+    assert cell
+    assert cell.agrees(draft)
 
 
 def test_a_long_sentence_is_shown_around_the_answer() -> None:
