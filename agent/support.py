@@ -115,7 +115,9 @@ class NamedCell:
 
     value: str
     names: frozenset[str]  # numbers in the names of its row and column
-    neighbours: tuple[str, ...]  # the values of the other cells of its row and column
+    neighbours: tuple[str, ...]
+    """The values of the other cells of its row and column, without those whose column has its column's name
+    in its own."""
 
     def agrees(self, sentence: str) -> bool | None:
         """Whether a sentence about the cell says what is in it; None if code cannot tell.
@@ -165,7 +167,10 @@ def named_cell(text: str, item: Evidence) -> NamedCell | None:
     if len(cells) != 1:
         return None
     ((column, value),) = cells
-    in_row = (other for heading, other in row.cells if heading != column)
+    # What is named by "bag" may be another column's "price per bag".
+    in_row = (
+        other for heading, other in row.cells if heading != column and not _name(column) < _name(heading)
+    )
     in_column = (
         other for one in rows if one is not row for heading, other in one.cells if heading == column
     )

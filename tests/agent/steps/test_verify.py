@@ -252,10 +252,16 @@ _RELEASES = evidence(
     kind="table",
 )
 
+_FLOUR = evidence(
+    1, "Flour | Bag | Price per bag\nStrong white | 25 kg | £19.40\nRye | 5 kg | £22", kind="table"
+)
+
 
 @pytest.mark.parametrize(
     ("sentence", "agrees"),
     [
+        ("Strong white is cheapest at £19.40 per bag.", None),  # "bag" names two columns
+        ("A bag of strong white has 5 kg.", False),
         ("Services earned $1.28 billion in 2024.", True),
         ("Services earned $214.9 million in 2024.", False),
         ("Buster was released on July 6, 2019.", True),
@@ -269,7 +275,7 @@ _RELEASES = evidence(
     ],
 )
 def test_a_named_cell_needs_no_reading(idle_session: Session, sentence: str, agrees: bool | None) -> None:
-    table = _SEGMENTS if sentence.startswith("Services") else _RELEASES
+    table = next((one for one in (_FLOUR, _SEGMENTS) if named_cell(sentence, one)), _RELEASES)
     cell = named_cell(sentence, table)
     assert (cell and cell.agrees(sentence)) is agrees
     judgements = [_YES] if agrees is None else []
