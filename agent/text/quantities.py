@@ -228,6 +228,13 @@ def _dates(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Date]]:
         month = words.months.get(match.group(), 0) or words.months.get(match.group().capitalize(), 0)
         before = _DAY_BEFORE.search(text, max(0, match.start() - 12), match.start()) if month else None
         after = (_YEAR_AFTER if before else _DAY_AND_YEAR_AFTER).match(text, match.end())
+        if not month and after and after["year"] and (month := words.month_in(match.group())):
+            yield (
+                match.start(),
+                after.end(),
+                Date(text[match.start() : after.end()], int(after["year"]), month),
+            )
+            continue
         if not month or after is None:
             continue
         day = int(before[1] if before else after.groupdict()["day"] or 0)

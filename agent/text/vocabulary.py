@@ -63,6 +63,7 @@ _FINANCE_SCALES = {"bn": 9, "mn": 6, "m": 6, "k": 3, "tn": 12}  # after an amoun
 _PLURAL_NUMBERS = (1, 2, 3, 5, 1.5)  # numbers that produce every plural form of CLDR's languages
 _CJK = re.compile(f"[{CJK}]")
 _CODE_BEFORE = re.compile(r"(?<![^\W\d])([A-Z]{3})\s?$")
+_SHORTEST_PREFIX = 5  # letters of a month's name that begins other words: "Mainz" and "Junior" have none
 _LONGEST_ENDING = 2  # letters that an inflected unit may have more: "in 24 Monaten"
 
 
@@ -73,11 +74,18 @@ class Vocabulary:
     language: str  # ISO 639-1 code
     comma: bool | None  # whether the decimal sign is a comma; None if the language is unknown
     months: Mapping[str, int]  # names and abbreviations without full stop, also capitalised
+    own_months: Mapping[
+        str, int
+    ]  # full names in the language, which may begin other words; none in English
     months_alone: frozenset[str]  # capitalised full names: months even without day and year
     days: frozenset[str]  # full names of weekdays
     scales: Mapping[str, int]  # case-folded scale words, with their power of ten
     units: Mapping[str, str]  # case-folded unit names, with pint's name or the currency's code
     signs: Mapping[str, str]  # the same for abbreviated units and currency signs, whose case is kept
+
+    def month_in(self, word: str) -> int:
+        """The month whose name ``word`` begins with, as "Januarwoche" does; else 0."""
+        return next((month for name, month in self.own_months.items() if word.startswith(name)), 0)
 
     def money_before(self, text: str) -> str:
         """The currency whose sign or code is at the end of ``text``, else ""."""
@@ -141,11 +149,15 @@ def vocabulary(language: str) -> Vocabulary:
     locale_codes = [language] if language and exists(language) else []
     locales = [Locale.parse(code) for code in (*locale_codes, "en", "en_GB")]
     units, signs = _units(locales)
+    own_months = locales[0].months["format"]["wide"] if locale_codes and language != "en" else {}
     wide = [str(name) for locale in locales for name in locale.months["format"]["wide"].values()]
     return Vocabulary(
         language=language or "en",
         comma=str(locales[0].number_symbols["latn"]["decimal"]) == "," if language else None,
         months=_months(locales),
+        own_months={
+            str(name): number for number, name in own_months.items() if len(name) >= _SHORTEST_PREFIX
+        },
         months_alone=frozenset(name for name in wide if name[0].isupper()),
         days=frozenset(str(n) for locale in locales for n in locale.days["format"]["wide"].values()),
         scales=_scales(locales),

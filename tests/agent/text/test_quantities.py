@@ -34,6 +34,7 @@ def _one(text: str, language: str = "en") -> Measure:
         (("May 3, 2024", "en"), ("3. Mai 2024", "de")),
         (("may 3, 2024", "en"), ("3 may 2024", "en")),
         (("the 3rd of May 2024", "en"), ("03.05.2024", "de")),
+        (("January 2027", "en"), ("Januarwoche 2027", "de")),
         (("2023年6月1日", "zh"), ("1 June 2023", "en")),
         (("5:30 pm", "en"), ("17:30", "en")),
     ],
