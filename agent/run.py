@@ -85,11 +85,12 @@ class Request:
 
 
 def checked_question(question: str, chat: Chat) -> str:
-    """The question in one line. Raises `UnusableQuestion` if it is empty, or too long for the model."""
+    """The question in one line. Raises `UnusableQuestion` if it has no words, or too many."""
     text = " ".join(plain(question).split())
     if not any(c.isalnum() for c in text):
         raise UnusableQuestion(
-            "The question is empty.", 'Ask something, for example: deepthink ask "Who …?"'
+            "The question has no words." if text else "The question is empty.",
+            'Ask something, for example: deepthink ask "Who …?"',
         )
     max_tokens = chat.context_tokens // 8
     # A token is at least one byte, so a huge text is refused without counting.

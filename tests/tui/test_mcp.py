@@ -72,7 +72,7 @@ async def test_the_library_is_listed_searched_read_and_asked(transport: Any) -> 
         for name, arguments, words in (
             ("list", {"collection": "none"}, "There is no collection"),
             ("read", {"document_id": 99}, "There is no document 99. `list` gives the ids."),
-            ("ask", {"question": "?"}, "The question is empty"),
+            ("ask", {"question": "?"}, "The question has no words"),
         ):
             result = await client.call_tool(name, arguments)
             assert result.is_error
