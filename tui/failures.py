@@ -115,10 +115,11 @@ warn_once = functools.cache(warn)
 def report(error: DeepthinkError, about: str = "") -> None:
     """Write title, message and way out to stderr; ``about`` comes first unless the message names it.
 
-    What is wrong with a command is said without the title, which would say it twice.
+    What is wrong with a command, or was cancelled, is said without the title, which would say it twice.
     """
     message = f"{about}: {error.message}" if about and about not in error.message else error.message
-    title = "" if error.kind == "usage" else f"{error.title}{':' if message else '.'}"
+    says_it_all = bool(message) and error.kind in {"usage", "cancelled"}
+    title = "" if says_it_all else f"{error.title}{':' if message else '.'}"
     _write(message, lead=title, code="1;31")
     for line in error.way_out.splitlines():
         _write(line, indent="  ")

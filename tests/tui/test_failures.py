@@ -48,7 +48,7 @@ def test_an_error_is_told_by_title_message_and_way_out(
     assert failures.guarded(lambda: _raise(error)) == code
     told = capsys.readouterr()
     assert told.out == ""
-    title = "" if error.kind == "usage" else f"{error.title}: "
+    title = "" if error.kind in {"usage", "cancelled"} else f"{error.title}: "
     assert told.err.splitlines() == [
         f"{title}{error.message}",
         *([f"  {error.way_out}"] if error.way_out else []),
