@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from rich.text import Text
 from traces import paths as locations
 from tui import completion, failures
 from tui.options import AsJson, is_alone
-from tui.settings.settings import Entry, as_text, drop, entries, put, require_key, variable
+from tui.settings.settings import Entry, as_text, drop, entries, load, put, require_key, variable
 from tui.terminal import console, one_line, print_json
 
 _Key = Annotated[
@@ -24,14 +25,19 @@ app = typer.Typer(invoke_without_command=True)
 def config(context: typer.Context, as_json: AsJson = False) -> None:
     """Show and change the settings.
 
-    Without a command, it lists every value and where it comes from.
+    Without a command, it lists every value and where it comes from. Exits with 2 if one cannot be used.
     """
     if not is_alone(context, json=as_json):
         return
     settings_in_force = entries()
     if as_json:
         print_json({entry.key: _as_json(entry) for entry in settings_in_force})
-        return
+    else:
+        _list(settings_in_force)
+    load()
+
+
+def _list(settings_in_force: Sequence[Entry]) -> None:
     out = console()
     for entry in settings_in_force:
         value = one_line(entry.text) or "(empty)"
@@ -41,7 +47,7 @@ def config(context: typer.Context, as_json: AsJson = False) -> None:
         line.append(value, style="bold cyan" if changed else "cyan")
         line.append(f"  ({origin})", style="dim")
         if entry.problem:
-            line.append(f"  not valid, so the default: {one_line(entry.problem)}", style="yellow")
+            line.append(f"  not valid, here the default: {one_line(entry.problem)}", style="yellow")
         out.print(line)
         out.print(Text(f"    {entry.description}", style="dim"))
     file = locations.config_file()
@@ -49,7 +55,7 @@ def config(context: typer.Context, as_json: AsJson = False) -> None:
     out.print(Text(f"\nChange one: deepthink config set KEY VALUE. The file is {file}{note}."))
 
 
-@app.command("set")
+@app.command("set", context_settings={"ignore_unknown_options": True})  # a value may begin with -
 def set_value(key: _Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> None:
     """Write one setting into the file.
 
@@ -64,6 +70,7 @@ def set_value(key: _Key, value: Annotated[str, typer.Argument(metavar="VALUE")])
 def get_value(key: _Key, as_json: AsJson = False) -> None:
     """Print the value in force."""
     require_key(key)
+    load()
     entry = next(entry for entry in entries() if entry.key == key)
     if as_json:
         print_json(_as_json(entry))

@@ -68,10 +68,12 @@ def _group(key: str) -> str:
 
 def _read(engine: Engine | None = None) -> list[Entry]:
     """All settings, by group; an ``engine`` reloads them too. Raises `BadSetting`."""
-    from tui.settings.settings import entries
+    from tui.settings.settings import entries, load
 
     if engine is not None:
         engine.reload()
+    else:
+        load()
     return sorted(entries(), key=lambda entry: list(_TITLES).index(_group(entry.key)))
 
 

@@ -7,6 +7,7 @@ where it comes from. The file is TOML at `traces.paths.config_file`, the environ
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import tempfile
@@ -222,12 +223,7 @@ def load(
     Raises:
         BadSetting: a value cannot be used, or the file cannot be read.
     """
-    return _load(flags or {}, warn)[0]
-
-
-def _load(flags: Mapping[str, object], warn: Callable[[str], object]) -> tuple[Settings, Mapping[str, str]]:
-    """What `load` returns, and why values of the app's own settings cannot be used, by key."""
-    flag_values = {key: value for key, value in flags.items() if value is not None}
+    flag_values = {key: value for key, value in (flags or {}).items() if value is not None}
     values = {**_flatten(read_file()), **_environment(), **flag_values}
     for key in values:
         if key not in fields() and not any(name.startswith(f"{key}.") for name in fields()):
@@ -240,25 +236,21 @@ def _load(flags: Mapping[str, object], warn: Callable[[str], object]) -> tuple[S
             and (hint := did_you_mean(name, known, "", _PREFIX))
         ):
             warn(f"{name} in the environment: there is no such variable; it is ignored. {hint}")
-    settings, problems = _validated(values, flag_values)
+    settings, problems = _validated(values)
     for key, problem in problems.items():
-        warn(f"{_place(key)}: {problem}; the default is used.")
-    return settings, problems
+        if not key.startswith(_APP):
+            raise _setting_error(key, problem, flag_values)
+        warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
+    return settings
 
 
-def _validated(
-    values: Mapping[str, Any], flag_values: Mapping[str, object]
-) -> tuple[Settings, Mapping[str, str]]:
-    """The settings, and why a value of the app's own cannot be used, so that the default is."""
+def _validated(values: Mapping[str, Any]) -> tuple[Settings, Mapping[str, Mapping[str, Any]]]:
+    """The settings, and by key what is wrong with a value, in whose place the default is."""
     try:
         return Settings.model_validate(_nest(values)), {}
     except ValidationError as error:
-        problems = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
-        for key, problem in problems.items():
-            if not key.startswith(_APP):
-                raise _setting_error(key, problem, flag_values) from error
-    settings = Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems}))
-    return settings, {key: _reason(problem) for key, problem in problems.items()}
+        problems = {".".join(map(str, problem["loc"])): dict(problem) for problem in error.errors()}
+    return Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems})), problems
 
 
 def warn_if_unusable() -> None:
@@ -270,9 +262,9 @@ def warn_if_unusable() -> None:
 
 
 def entries() -> list[Entry]:
-    """All settings with their origins. Raises what `load` raises."""
-    settings, problems = _load({}, failures.warn_once)
+    """All settings with their origins, also those that `load` refuses. Raises `BadSetting` for the file."""
     environment, file = _environment(), _flatten(read_file())
+    settings, problems = _validated({**file, **environment})
     rows: list[Entry] = []
     for key, field in fields().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
@@ -284,7 +276,7 @@ def entries() -> list[Entry]:
             choices = get_args(field.annotation)
         label = field.title or key.rpartition(".")[2].capitalize()
         value, description = value_of(settings, key), field.description or ""
-        problem = problems.get(key, "")
+        problem = _reason(problems[key]) if key in problems else ""
         rows.append(Entry(key, label, value, layer, origin, description, choices, problem))
     return rows
 
@@ -485,7 +477,10 @@ def _reason(problem: Mapping[str, Any]) -> str:
 
 
 def _way_out(key: str) -> str:
-    return did_you_mean(key, keys(), "`deepthink config` lists the settings.")
+    """The way out for a setting that does not exist, perhaps without its group: a similar one, or all."""
+    by_name = {name.rpartition(".")[2]: name for name in keys()} | {name: name for name in keys()}
+    near = difflib.get_close_matches(key, by_name, n=1)
+    return f"Did you mean “{by_name[near[0]]}”?" if near else "`deepthink config` lists the settings."
 
 
 def _nest(values: Mapping[str, object]) -> dict[str, Any]:

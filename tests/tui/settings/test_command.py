@@ -77,7 +77,7 @@ def test_what_is_unknown_or_only_looks_is_told_and_stops_nothing(monkeypatch: py
     settings = load({"length": "brief"}, told.append)
     assert (settings.app.theme, settings.budget.steps, settings.length) == ("dark", 3, "brief")
     assert told == [
-        f"stepz in {path}: there is no such setting; it is ignored. `deepthink config` lists the settings.",
+        f"stepz in {path}: there is no such setting; it is ignored. Did you mean “budget.steps”?",
         f"budget.step in {path}: there is no such setting; it is ignored. Did you mean “budget.steps”?",
         f"app.theme in {path}: it has to be dark, light, contrast or ansi, not “solarized”; the default is "
         "used.",
@@ -192,7 +192,17 @@ def test_a_value_that_is_not_valid_is_listed_as_such(deepthink: Run) -> None:
     config_file().parent.mkdir(parents=True, exist_ok=True)
     config_file().write_text('app.theme = "pink"\n')
     line = next(line for line in deepthink("config").out.splitlines() if line.startswith("app.theme"))
-    assert line.startswith("app.theme = dark  (file)  not valid, so the default: it has to be dark,")
+    assert line.startswith("app.theme = dark  (file)  not valid, here the default: it has to be dark,")
+
+
+def test_all_settings_are_listed_where_one_cannot_be_used(deepthink: Run) -> None:
+    path = _write('length = "brief"\n[budget]\nsteps = 0\n')
+    ran = deepthink("config")
+    steps = f"budget.steps = {Budget().steps}  (file)  not valid, here the default: it has to be at least 1"
+    assert steps in ran.out
+    assert "length = brief  (file)" in ran.out
+    assert (ran.code, f"budget.steps in {path}: it has to be at least 1" in ran.err) == (2, True)
+    assert deepthink("config", "--json").code == 2
 
 
 @pytest.mark.parametrize(
@@ -201,6 +211,8 @@ def test_a_value_that_is_not_valid_is_listed_as_such(deepthink: Run) -> None:
         ("budget.steps", "x", "budget.steps: it has to be a whole number, not “x”."),
         ("budget.step", "1", "Did you mean “budget.steps”?"),
         ("bogus", "1", "There is no setting “bogus”."),
+        ("max_steps", "-3", "There is no setting “max_steps”.\n  Did you mean “budget.steps”?"),
+        ("budget.steps", "-3", "budget.steps: it has to be at least 1, not “-3”."),
         ("model", "", "model: it must not be empty."),
     ],
 )
