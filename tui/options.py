@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tui.settings.settings import Settings
 
 Asked = Annotated[
-    list[str], typer.Argument(metavar="QUESTION", help="In your own words; - reads it from stdin.")
+    list[str] | None,
+    typer.Argument(metavar="QUESTION", help="In your own words; - reads it from stdin, as does a pipe."),
 ]
 Collections = Annotated[
     list[str] | None,
@@ -100,9 +101,11 @@ def confirm(question: str, yes: bool) -> None:
     typer.confirm(clean(question), abort=True)
 
 
-def question_of(words: Sequence[str]) -> str:
-    """The question as one text; ``-`` reads it from stdin."""
-    text = sys.stdin.read() if list(words) == ["-"] else " ".join(words)
+def question_of(words: Sequence[str] | None) -> str:
+    """The question as one text; read from stdin for ``-``, and without words if that is no terminal."""
+    if not words and sys.stdin.isatty():
+        raise WrongUsage("There is no question.", 'Ask something, for example: deepthink ask "Who …?"')
+    text = sys.stdin.read() if not words or list(words) == ["-"] else " ".join(words)
     # Bytes that are not text would become lone surrogates, which the store refuses.
     return text.encode("utf-8", "replace").decode("utf-8")
 

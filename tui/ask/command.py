@@ -36,7 +36,7 @@ _Web = Annotated[
 
 
 def ask(
-    question: Asked,
+    question: Asked = None,
     collection: Collections = None,
     profile: Annotated[
         str | None,
@@ -174,7 +174,7 @@ def resume(
 
 
 def compare(
-    question: Asked,
+    question: Asked = None,
     systems: Annotated[
         str,
         typer.Option(

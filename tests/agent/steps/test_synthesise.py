@@ -12,7 +12,7 @@ import agent.events as ev
 from agent import prompts
 from agent.budget import ANSWER_NOW, BudgetExhausted
 from agent.prompts import NOT_FOUND
-from agent.state import Candidate, Evidence, Note
+from agent.state import Candidate, Evidence, Note, without_marks
 from agent.steps import answering
 from agent.steps.answering import abstains, cite, left_out
 from agent.steps.synthesise import from_findings, synthesise

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.budget import Budget
-from agent.events import AnswerText, Event, NodeStarted, Searched
+from agent.events import AnswerText, Event, NodeStarted
 from agent.prompts import NOT_FOUND
 from agent.run import EmptyLibrary
 from models.protocols import GenerationCancelled, Reading
