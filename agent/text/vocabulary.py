@@ -74,9 +74,7 @@ class Vocabulary:
     language: str  # ISO 639-1 code
     comma: bool | None  # whether the decimal sign is a comma; None if the language is unknown
     months: Mapping[str, int]  # names and abbreviations without full stop, also capitalised
-    own_months: Mapping[
-        str, int
-    ]  # full names in the language, which may begin other words; none in English
+    own_months: Mapping[str, int]  # full names that may begin other words; none in English
     months_alone: frozenset[str]  # capitalised full names: months even without day and year
     days: frozenset[str]  # full names of weekdays
     scales: Mapping[str, int]  # case-folded scale words, with their power of ten
