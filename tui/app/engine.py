@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -78,6 +79,7 @@ class Engine:
         self._chat: _OpenChat | None = None
         self._open_parts: dict[tuple[str, ...], tuple[list[object], Any]] = {}  # settings: values, instance
         self._embedding = threading.Lock()
+        self._warn_once = cache(lambda message: self.tell(Noticed("Settings", message)))
         self.closing = threading.Event()
         self._prepared = threading.Event()
 
@@ -87,7 +89,7 @@ class Engine:
             if self._settings is None:
                 from tui.settings.settings import load
 
-                self._settings = load(warn=lambda message: self.tell(Noticed("Settings", message)))
+                self._settings = load(warn=self._warn_once)
             return self._settings
 
     def reload(self) -> Settings:
@@ -160,10 +162,12 @@ class Engine:
         """Load everything that the first question needs, and post each state; for a worker.
 
         A part that cannot be loaded is reported as missing, not raised: the app can be used without it.
+        Without settings, which name the models, none is looked for.
         """
         for module in _VIEW_MODULES:
             import_module(module)
-        self._load("settings", lambda: self.settings().profile)
+        if not self._load("settings", lambda: self.settings().profile):
+            return
         for module in _RUN_MODULES:
             import_module(module)
         self._load("model", self._warm_chat)

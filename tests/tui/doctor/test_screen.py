@@ -12,7 +12,7 @@ from textual.worker import get_current_worker
 
 from models.protocols import ModelMissing
 from tests.tui.conftest import Picture, looks
-from tests.tui.seen import text_of
+from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import Appearance, DeepthinkApp
@@ -104,12 +104,26 @@ async def test_findings_appear_as_they_are_made_and_are_copied(doctor: _Doctor, 
         assert "→ Fetch it: F7 Models." in found
 
 
+async def test_it_checks_anew_whenever_it_is_shown_again(doctor: _Doctor, app: DeepthinkApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        for number, summary in ((3, "✓ All good"), (4, "! It works; 1 could be better")):
+            doctor.found = FOUND[:number]
+            await pilot.press("f2", "f9")
+            await until(pilot, lambda: text_of(app.screen, "#sum") == summary)  # noqa: B023 - at once
+        await pilot.press("f1", "escape")
+        await pilot.pause()
+        assert doctor.asked == 2, "not after a window over it"
+
+
 async def test_with_mended_settings_the_head_no_longer_says_that_they_are_broken(doctor: _Doctor) -> None:
     config_file().parent.mkdir(parents=True)
-    config_file().write_text("context_tokens = 3\n")
+    config_file().write_text("context_tokens = 3\nno_such = 1\n")
     app = DeepthinkApp(look=Appearance(reduced_motion=True))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.engine_states.get("embedder", ("",))[0] == "missing")
+        await until(pilot, lambda: app.engine_states.get("settings", ("",))[0] == "missing")
+        told = [toast for toast in toasts(app) if "no_such" in toast]
+        assert len(told) == 1, "once, although the settings are read for each part"
+        assert "model" not in app.engine_states, "nobody looks for a model without settings"
         doctor.found = [Finding("settings", "fail", "context_tokens has to be at least 1024")]
         await pilot.press("f9")
         await until(pilot, lambda: "✗ 1 thing" in text_of(app.screen, "#sum"))
