@@ -263,6 +263,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def _load_preview(self) -> None:
         if (current := self._current) is not None:
+            if self._preview is not None and self._preview.run.id != current.id:
+                self._show_preview(None)  # until this one is read
             work = partial(preview, self.deepthink.engine.store, current.id)
             in_background(self, work, self._show_if_current, group="preview", exclusive=True)
 

@@ -22,14 +22,14 @@ from tests.tui.seen import shown_keys, text_of
 from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, opens, until
 from traces.runs import Ratings, Runs, RunSummary
-from traces.store import StoreError
+from traces.store import Store, StoreError
 from tui.app.app import DeepthinkApp
 from tui.app.confirm import ConfirmScreen
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
 from tui.run.fold import stored_events
-from tui.runs.list import RunList
+from tui.runs.list import Preview, RunList, preview
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 from tui.runs.windows import PlanScreen
@@ -89,6 +89,24 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         assert runs.current_id == three[1]
         await pilot.resize_terminal(40, 12)
         await until(pilot, lambda: runs.size.height > 1)
+
+
+async def test_no_other_run_stands_beside_one_that_is_still_read(
+    three: list[str], app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = threading.Event()
+
+    def slow(store: Store, run_id: str) -> Preview:
+        assert run_id == three[0] or read.wait(PATIENCE)
+        return preview(store, run_id)
+
+    monkeypatch.setattr("tui.runs.screen.preview", slow)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot, 3)
+        await pilot.press("down")
+        await until(pilot, lambda: not text_of(app.screen, "#preview"))
+        read.set()
+        await until(pilot, lambda: "Who paints them?" in text_of(app.screen, "#preview"))
 
 
 async def test_runs_are_found_by_words_and_by_status(
