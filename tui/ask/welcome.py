@@ -232,7 +232,9 @@ stays.
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        """Show the failure here as well; the app shows it too."""
+        """Show the failure here as well, unless the panel shows it; the app shows it too."""
+        if message.is_shown:
+            return
         self._busy = ""
         error = message.error
         self._trouble = f"✗ {error.title}: {error.message}\n  {way_out(self, error)}".rstrip()

@@ -158,7 +158,6 @@ whole: documents whose files are gone are removed from the collection.
         self._clear_line_cache()
         self.refresh()
         self.post_message(self.Changed())
-        self.action_cursor_down()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"take", "turn"}:

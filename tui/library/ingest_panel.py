@@ -162,7 +162,8 @@ the others; it is listed with what to do about it. You can go to any other scree
         if message.failure is not None:
             error = message.failure.error
             self._failure = f"{error.message} {way_out(self, error)}"
-            self.post_message(message.failure)  # the app shows it too
+            message.failure.is_shown = self.screen.is_current  # else the app shows it too
+            self.post_message(message.failure)
         self.running = False
         self.redraw()
         self.post_message(self.Changed(self.fold.counts))

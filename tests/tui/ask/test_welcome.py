@@ -21,6 +21,7 @@ from models.fetch.files import ChecksumMismatch
 from models.fetch.pull import DiskFull
 from tests.tui.conftest import MakeApp, Picture
 from tests.tui.pulling import Pulling
+from tests.tui.seen import toasts
 from tests.tui.waiting import PATIENCE, comes, opens, until
 from traces.runs import Runs
 from tui.app.app import Appearance, DeepthinkApp
@@ -30,6 +31,7 @@ from tui.ask.prompt import Prompt
 from tui.ask.welcome import WelcomeScreen, is_here
 from tui.library.actions import Intake, read_in
 from tui.library.files import FilesScreen
+from tui.library.ingest_panel import IngestPanel
 from tui.settings.settings import load
 
 DEFAULTS = ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
@@ -166,6 +168,24 @@ async def test_documents_of_ones_own(
         await pilot.press("enter")
         await until(pilot, lambda: answers)
     assert answers == [""]  # the sample question would find nothing in them
+
+
+@pytest.mark.usefixtures("bare")
+async def test_a_folder_without_documents_says_so_once(
+    app: DeepthinkApp, machine: _Machine, tmp_path: Path
+) -> None:
+    machine.pulled = list(DEFAULTS)
+    (empty := tmp_path / "empty").mkdir()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _opened(pilot)
+        await pilot.press("ctrl+o")
+        (await comes(pilot, FilesScreen)).dismiss(Intake((empty,), (), "mine", ""))
+        await until(pilot, lambda: app.failures and "⏎" in _shown(app))
+        panel = app.screen.query_one(IngestPanel)
+        (why,) = [str(line) for line in panel.lines(80) if "✗" in str(line)][1:]
+        assert why.startswith("✗ No readable file in")
+        assert not app.screen.query_one("#trouble").display
+        assert toasts(app) == []
 
 
 @pytest.mark.usefixtures("bare")

@@ -88,7 +88,9 @@ async def test_hidden_files_and_the_folder_above(shelf: Path, app: DeepthinkApp)
         await until(pilot, lambda: "Enter reads report.pdf" in told(screen))
         await pilot.press("space")
         assert list(screen.query_one(PathTree).marked) == [shelf / "report.pdf"]
-        await pilot.press("space")
+        await pilot.press("up", "space", "space")
+        assert list(screen.query_one(PathTree).marked) == [shelf / "report.pdf"], "marked and not"
+        await pilot.press("down", "space")
         assert not screen.query_one(PathTree).marked
         await pilot.press("backspace")
         await until(pilot, lambda: "shelf" in rows(screen))

@@ -558,7 +558,7 @@ async def choosing_files(pilot: Pilot[int]) -> None:
     await until(pilot, lambda: tree.root.children and screen.query_one("#collection", Input).value)
     await pilot.press("down", "right")
     await until(pilot, lambda: tree.root.children[0].children)
-    await pilot.press("space", "down", "down", "down", "space")
+    await pilot.press("space", *["down"] * 4, "space", "down")
     await until(pilot, lambda: text_of(screen, "#message").startswith("2 marked"))
 
 
