@@ -47,7 +47,7 @@ class Library(Queries):
             FROM (
                 SELECT k.name, k.description, k.generation,
                     count(DISTINCT d.id) AS documents, count(c.id) AS chunks,
-                    (SELECT to_json(coalesce(list(title ORDER BY first)[:3], []))
+                    (SELECT to_json(coalesce(list(title ORDER BY first)[:20], []))
                      FROM (SELECT title, min(id) AS first FROM documents
                            WHERE collection = k.name AND title <> '' GROUP BY title)) AS titles
                 FROM collections k

@@ -32,13 +32,13 @@ class Collection:
     generation: int  # grows with every change
     documents: int
     chunks: int
-    titles: tuple[str, ...]  # of its first documents, for who gave no description
+    titles: tuple[str, ...]  # of its first documents
 
     @property
     def contents(self) -> str:
         """What it holds, in a line: the description, or how many documents and the titles of some."""
         count = f"{self.documents} document{'' if self.documents == 1 else 's'}"
-        return self.description or ": ".join(part for part in (count, "; ".join(self.titles)) if part)
+        return self.description or ": ".join(part for part in (count, "; ".join(self.titles[:3])) if part)
 
 
 @dataclass(frozen=True, slots=True)
