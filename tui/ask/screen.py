@@ -222,17 +222,21 @@ Every `[n]` of the answer opens its passage.
             error = message.error
             text = f"✗ {error.title}: {error.message}\n\n{way_out(self, error)}"
             self.query_one(Conversation).introduce(Content(text))
+            message.is_shown = self.is_current
 
     # --- asking ---------------------------------------------------------------------------------
 
     @on(Prompt.Sent)
     def _take_question(self, event: Prompt.Sent) -> None:
+        box = self.exchange.box if self.exchange is not None else None
         if not event.text:
-            if self.exchange is not None and self.exchange.box is not None:
+            if box is not None:
                 self.action_citations()
+        elif box is not None and event.text in box.choices:
+            box.reply_with(box.choices[event.text])
         elif self.live is not None:
-            if self.exchange is not None and self.exchange.box is not None:
-                self._point_to(self.exchange.box)
+            if box is not None:
+                self._point_to(box)
             else:
                 key = self.deepthink.key_of("run.add")
                 self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
@@ -328,6 +332,7 @@ Every `[n]` of the answer opens its passage.
         fold, exchange = self.fold, self.exchange
         if fold is None or exchange is None or not exchange.is_mounted or not changed:
             return
+        fold.pausing = self.live is not None and self.live.steering.paused
         exchange.show(fold, changed)
         self.query_one(Meters).show(fold, changed)
         self._show_actions()
@@ -410,7 +415,7 @@ Every `[n]` of the answer opens its passage.
 
     def action_pause(self) -> None:
         super().action_pause()
-        self._show_actions()
+        self._draw(frozenset({"status"}))
 
     def action_teach(self) -> None:
         super().action_teach()
@@ -498,8 +503,10 @@ Every `[n]` of the answer opens its passage.
         before, fold, model, web = ready
         if self._blocked_by_run("resume the other"):
             return
-        if before.session != self.session:
-            await self.open_session(before)
+        prompt = self.query_one(Prompt)
+        if read(prompt.text, self.collection_names).question == fold.question:
+            prompt.clear_away()  # it was taken back
+        await self.open_session(before)  # without this run, which comes at its end
         fold.finished = None
         self._question_text = fold.question
 
@@ -776,11 +783,16 @@ def _introduction(beginning: Beginning, missing: Sequence[str], room: int) -> Co
 
 
 def _examples(own: Sequence[Collection]) -> list[str]:
-    """Questions to begin with: what some documents are about, or the demo's where all are samples."""
+    """Questions to begin with: what some documents are about, or the demo's where all are samples.
+
+    The documents are of several kinds if there are: those of a series have titles that begin alike.
+    """
     from agent.documents.sample_library import demo_question
 
     if not own:
         return [demo_question().question]
     rows = zip_longest(*(collection.titles for collection in own))
     titles = [title for row in rows for title in row if title and any(map(str.isalpha, title))]
+    kinds = {title.split()[0].casefold(): title for title in reversed(titles)}
+    titles.sort(key=lambda title: title not in kinds.values())
     return [f"What is “{title}” about?" for title in titles[:_EXAMPLES]]

@@ -368,6 +368,7 @@ resumed.
         super().__init__()
         self.event = event
         self.border_subtitle = "a number or ↑ ↓, then Enter" if event.options else ""
+        self.choices = {str(NUMBERS[word]): word for word in event.options}  # by number
         self._digits = ""  # typed one after the other: numbers of choices, or the beginning of a text
 
     def compose(self) -> ComposeResult:
@@ -399,16 +400,20 @@ resumed.
             self.event.options.index(suggested) if suggested in self.event.options else None
         )
 
+    def reply_with(self, text: str) -> None:
+        """Reply to the run, also for who chose elsewhere."""
+        self.post_message(self.Replied(self.event.about, text))
+
     def on_key(self, event: events.Key) -> None:
         """Go to the choice of a number, but leave it to Enter: it may begin a text for the prompt."""
         character = event.character or ""
         if not (self.event.options and character and event.is_printable):
             return
         event.stop()
-        choices = {str(NUMBERS[word]): place for place, word in enumerate(self.event.options)}
-        if character in choices:
+        if character in self.choices:
             self._digits += character
-            self.query_one(OptionList).highlighted = choices[character]
+            choice = self.event.options.index(self.choices[character])
+            self.query_one(OptionList).highlighted = choice
         else:
             self.post_message(self.Typed(self._digits + character))
             self._digits = ""
@@ -422,12 +427,12 @@ resumed.
     @on(OptionList.OptionSelected)
     def _reply_with_option(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Replied(self.event.about, event.option.id or ""))
+        self.reply_with(event.option.id or "")
 
     @on(Input.Submitted)
     def _reply_with_text(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Replied(self.event.about, " ".join(event.value.split())))
+        self.reply_with(" ".join(event.value.split()))
 
 
 class Exchange(Vertical):
@@ -641,8 +646,8 @@ def _describe_progress(fold: RunFold) -> str:
         return f"… being cancelled · {duration(fold.elapsed)}"
     if fold.unanswered is not None:
         return "? waiting for you"
-    paused = "paused after: " if fold.paused else ""
-    return f"… {paused}{doing(fold) or 'starting'} · {duration(fold.elapsed)}"
+    pause = "paused after: " if fold.paused else "pausing after this step: " if fold.pausing else ""
+    return f"… {pause}{doing(fold) or 'starting'} · {duration(fold.elapsed)}"
 
 
 def _beside_answer(fold: RunFold) -> str:

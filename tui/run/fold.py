@@ -130,6 +130,7 @@ class RunFold:
     text: str = ""  # the answer as written so far
     unanswered: ev.Asked | None = None  # the question to the user that the run waits for
     paused: bool = False  # by the user
+    pausing: bool = False  # by the user; the run pauses as soon as what it is doing is done
     cancelling: bool = False  # by the user; the run ends as soon as what it is doing lets it
     elapsed: float = 0.0  # seconds of work, as last reported
     skipped_steps: set[int] = field(default_factory=set)  # their numbers

@@ -24,12 +24,14 @@ from tests.tui.library.shelf import put
 from tests.tui.seen import shown_keys, text_of, toasts
 from tests.tui.waiting import PATIENCE, comes, opens, until
 from traces.library import Library
+from traces.paths import config_file
+from traces.records import Collection
 from traces.runs import Ratings, Runs
 from tui.app.app import DeepthinkApp
 from tui.app.find import FindBar
 from tui.ask.conversation import Conversation, load_beginning
 from tui.ask.prompt import Prompt, Typed, begin
-from tui.ask.screen import AskScreen
+from tui.ask.screen import AskScreen, _examples
 from tui.ask.welcome import WelcomeScreen
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import PassageScreen
@@ -594,6 +596,23 @@ async def test_the_filters_of_a_question_are_shown_with_it(app: DeepthinkApp, ch
         assert dict(facts(screen.fold, datetime(2025, 1, 1)))["only"] == "after:2020-03 type:md"
         (opening,) = Transcript(screen.fold).take(screen.fold.events[0])
         assert opening.items[0].endswith("only after:2020-03 type:md")
+
+
+async def test_settings_that_cannot_be_used_are_told_where_the_answers_will_be(app: DeepthinkApp) -> None:
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text("context_tokens = 3\n")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = ask_screen(app)
+        await until(pilot, lambda: "it has to be at least 1024" in text_of(screen, "#intro"))
+        assert app.failures
+        assert toasts(app) == []
+
+
+def test_the_examples_are_about_documents_of_several_kinds() -> None:
+    titles = "Minutes of May", "minutes of June", "Minutes of July", "Prices", "1 2", "Lease"
+    examples = _examples([Collection("c", "", 0, 6, 6, titles)])
+    assert examples == [f"What is “{title}” about?" for title in ("Minutes of May", "Prices", "Lease")]
+    assert len(_examples([Collection("c", "", 0, 3, 3, titles[:3])])) == 3
 
 
 async def test_a_library_of_empty_collections_is_empty(make_app: MakeApp) -> None:

@@ -61,10 +61,13 @@ async def test_a_cancelled_run_restores_the_prompt_and_resumes_and_leaving_inter
         run = Runs(app.engine.store).find("last")
         assert run.status == "cancelled"
         gate.open()
+        cancelled = screen.query_one(Exchange)
         screen.resume(run.id)
-        await until(pilot, lambda: len(screen.query(Exchange)) == 2)
+        await until(pilot, lambda: [turn for turn in screen.query(Exchange) if turn is not cancelled])
         await over(pilot, screen)
         assert Runs(app.engine.store).find(run.id).status == "answered"
+        assert len(screen.query(Exchange)) == 1, "in place of what was cancelled"
+        assert screen.query_one(Prompt).text == ""
         gate = chat.during = Gate()
         await held(pilot, gate)
         await pilot.press("ctrl+q")
@@ -102,6 +105,7 @@ async def test_a_pause_is_shown_from_the_key_until_it_is_over(app: DeepthinkApp,
             screen.draw_all()  # as each event of the run has it
             assert label in str(screen.query_one(RunBar).render())
             assert toasts(app)[-1:] == [said]
+            assert ("pausing after this step" in text_of(screen, ".state")) is (label == "resume")
         await pilot.press("ctrl+o")
         gate.open()
         await until(pilot, lambda: screen.fold is not None and screen.fold.paused)
@@ -201,7 +205,7 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         assert not any(word in offered for word in ("pause", "answer", "skip", "add", "decide one"))
         app.clear_notifications()
         screen.focus_input()
-        await pilot.press("1", "enter")
+        await pilot.press("x", "enter")
         (toast,) = app._notifications
         assert "waits for your choice" in toast.title
         assert app.key_of("ask.citations") in toast.message
@@ -235,6 +239,19 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         assert lines[2].startswith("✗ not supported: ")
         conversation, shown = screen.query_one(Conversation), exchange.query_one(".withheld")
         await until(pilot, lambda: conversation.region.contains(*shown.region.offset))
+
+
+async def test_the_number_of_a_choice_is_taken_from_the_prompt_too(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    chat.answer = UNSUPPORTED
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        await asks(pilot, screen, "approve")
+        screen.focus_input()
+        await pilot.press("4", "enter")
+        await over(pilot, screen)
+        assert Runs(app.engine.store).find("last").status == "rejected"
 
 
 async def test_a_choice_keeps_its_number_where_another_is_no_longer_offered(
