@@ -103,7 +103,7 @@ def _occurs_in(line: str, text: str) -> bool:
 
 
 _UNSURE = 3
-"""Passages kept where none is graded correct: the reader's probabilities then tell little."""
+"""Passages kept at least where none is graded correct: the reader's probabilities then tell little."""
 _LEAST_SHARE = 0.2
 """Share of the best passage's probability that a passage of a single look-up needs.
 
@@ -119,8 +119,8 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     barren, notebook.
 
     A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect are
-    left out where one is correct; else the first few are kept whatever their grades: the reader alone must
-    not decide that nothing was found. An empty retrieval never reaches the distiller, which would invent
+    left out; where none is correct, at least the first few are kept whatever their grades: the reader alone
+    must not decide that nothing was found. An empty retrieval never reaches the distiller, which would invent
     evidence. Passages that no longer fit the context are dropped, the lowest-ranked first.
     """
     question = current_step(state)["question"]
@@ -128,17 +128,17 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     if not candidates:
         return _keep(state, deps, question, [])
     is_single = state["route"] == "single" and deps.cognition.instant
+    least = _LEAST_SHARE * candidates[0]["score"] if is_single else 0.0
+    kept = [c for c in candidates if c["grade"] != "incorrect" and c["score"] >= least]
     if all(candidate["grade"] != "correct" for candidate in candidates):
-        candidates = candidates[:_UNSURE]
-    else:
-        least = _LEAST_SHARE * candidates[0]["score"] if is_single else 0.0
-        candidates = [c for c in candidates if c["grade"] != "incorrect" and c["score"] >= least]
+        others = [candidate for candidate in candidates if candidate not in kept]
+        kept += others[: max(0, _UNSURE - len(kept))]
     if is_single:
         # One prompt answers it, and whole passages serve that better than excerpts.
-        passages = [(candidate, candidate["text"]) for candidate in candidates[: deps.evidence_limit]]
+        passages = [(candidate, candidate["text"]) for candidate in kept[: deps.evidence_limit]]
     else:
         entries, query = state["notebook"], state["query"]
-        passages = deps.cognition.distil(deps.session, entries, query, candidates)[: deps.evidence_limit]
+        passages = deps.cognition.distil(deps.session, entries, query, kept)[: deps.evidence_limit]
     while passages and not deps.session.fits(state["notebook"], _notebook_text(passages), _ANSWER_ROOM):
         passages.pop()
     return _keep(state, deps, question, passages)

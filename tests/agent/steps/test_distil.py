@@ -133,11 +133,12 @@ def test_no_sentence_is_kept_twice_of_a_passage_that_is_found_again(make: Make, 
     ("grades", "kept"),
     [
         (["correct", "incorrect", "ambiguous", "ambiguous"], [3, 5, 6]),
-        (["ambiguous", "ambiguous", "incorrect", "incorrect"], [3, 4, 5]),
+        (["ambiguous", "incorrect", "ambiguous", "incorrect"], [3, 5, 4]),
+        (["ambiguous"] * 4, [3, 4, 5, 6]),
         (["incorrect"] * 4, [3, 4, 5]),
     ],
 )
-def test_grades_leave_passages_out_only_where_one_is_correct(
+def test_what_is_graded_incorrect_is_left_out_but_for_three_where_none_is_correct(
     make: Make, grades: list[str], kept: list[int]
 ) -> None:
     found = [candidate(number, _BEARINGS, grade=one) for number, one in enumerate(grades, start=3)]
