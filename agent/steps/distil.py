@@ -119,9 +119,9 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     barren, notebook.
 
     A chunk gets its citation number the first time it is kept, and keeps it. Passages graded incorrect are
-    left out; where none is correct, at least the first few are kept whatever their grades: the reader alone
-    must not decide that nothing was found. An empty retrieval never reaches the distiller, which would invent
-    evidence. Passages that no longer fit the context are dropped, the lowest-ranked first.
+    left out; where none is correct, at least the first few are kept whatever their grades: the reader
+    alone must not decide that nothing was found. An empty retrieval never reaches the distiller, which
+    would invent evidence. Passages that no longer fit the context are dropped, the lowest-ranked first.
     """
     question = current_step(state)["question"]
     candidates = state["candidates"]

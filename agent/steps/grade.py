@@ -17,9 +17,9 @@ from agent.deps import Deps
 from agent.events import Graded, Warned
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Grade, RunState, current_step
+from agent.steps.rerank import LIKELY
 
 _MODEL_PROBABILITY: Final[dict[Grade, float]] = {"correct": 1.0, "ambiguous": 0.5, "incorrect": 0.0}
-_CORRECT_FROM: Final = 0.5  # more likely than not to answer
 _INCORRECT_BELOW: Final = 0.05
 _TOKENS_PER_GRADE = 12  # in the model's answer
 _ANSWER_ROOM = 400  # context tokens kept free for the instruction and the answer
@@ -44,7 +44,7 @@ def graded(probability: float) -> Grade:
 
     Each passage is graded on its own, so that the best of a bad lot does not pass for good.
     """
-    if probability >= _CORRECT_FROM:
+    if probability >= LIKELY:
         return "correct"
     return "incorrect" if probability < _INCORRECT_BELOW else "ambiguous"
 
