@@ -2,8 +2,8 @@
 # A stamp file remembers what is installed, so that a second run installs nothing again.
 
 PYTHON ?= python3
-# Processes that test at once; 0 for one that shows what it does as it does it.
-WORKERS ?= 2
+# Processes that test at once, one more than cores since tests of the app wait; 0 for one that shows what it does.
+WORKERS ?= 3
 # One that hangs is ended by tests/conftest.py; begun again, it would hang again.
 AT_ONCE := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 # The models whose figures are in the tables.
