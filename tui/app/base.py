@@ -145,6 +145,7 @@ class DeepScreen(Screen[None]):
 
     MODE: ClassVar[str]
     PLACES: Sequence[str] = ()
+    _away = True  # whether another screen is shown
 
     def compose(self) -> ComposeResult:
         """The frame around `body`."""
@@ -159,6 +160,18 @@ class DeepScreen(Screen[None]):
         """Set the width classes for the first layout; Textual sets them only for the second."""
         breakpoints = self.app.HORIZONTAL_BREAKPOINTS or []
         self.add_class(*self._get_breakpoint_classes(self.app.size.width, breakpoints))
+
+    def on_screen_suspend(self) -> None:
+        """Note whether another screen is shown, or only a window over this one."""
+        self._away = self.app.current_mode != self.MODE
+
+    def on_screen_resume(self) -> None:
+        if self._away:
+            self._away = False
+            self.entered()
+
+    def entered(self) -> None:
+        """Called when the screen is shown, but not when a window over it closes."""
 
     def focus_input(self) -> None:
         """Focus the input, if any: the key of the screen was pressed on it."""

@@ -96,7 +96,6 @@ Every `[n]` of the answer opens its passage.
         self._question_text = ""  # the current question, as it was typed
         self._keep_thinking_open = True  # whether to show the thinking of a live run
         self._greeted = False  # whether the first steps were shown, or are not needed
-        self._away = True  # whether another screen is shown
         self._beginning: Beginning | None = None
         self._early_question = ""  # asked before the names of the collections were known
         self._rated: _Rated | None = None  # by the last key
@@ -130,14 +129,8 @@ Every `[n]` of the answer opens its passage.
 
     # --- the beginning --------------------------------------------------------------------------
 
-    def on_screen_suspend(self) -> None:
-        """Note whether another screen is shown, or only a window over this one."""
-        self._away = self.app.current_mode != self.MODE
-
-    def on_screen_resume(self) -> None:
-        if self._away:
-            self._away = False
-            self.call_after_refresh(self.look_again)
+    def entered(self) -> None:
+        self.call_after_refresh(self.look_again)
 
     def look_again(self) -> None:
         """Read settings, collections and earlier questions."""

@@ -82,20 +82,14 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         super().__init__()
         self._findings: list[Finding] = []
         self._examining = False
-        self._away = True  # whether another screen is shown
 
     def body(self) -> ComposeResult:
         yield Static(id="sum")
         yield Findings(self._findings)
 
-    def on_screen_suspend(self) -> None:
-        """Note whether another screen is shown, or only a window over this one."""
-        self._away = self.app.current_mode != self.MODE
-
-    def on_screen_resume(self) -> None:
-        if self._away and not self._examining:
+    def entered(self) -> None:
+        if not self._examining:
             self.action_again()
-        self._away = False
 
     # --- doing -----------------------------------------------------------------------------------
 
