@@ -302,7 +302,7 @@ def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
             return _further_step(state, deps), ""
         if state["action"] != "CONTINUE":
             state = updated(state, plan(state, deps))
-        return research_step(state, deps), ""
+        return _research_step(state, deps), ""
     except BudgetExhausted as exhausted:
         return state, str(exhausted)
 
@@ -313,7 +313,7 @@ def finish(state: RunState, deps: Deps) -> RunState:
     return updated(state, verify(state, deps))
 
 
-def research_step(state: RunState, deps: Deps) -> RunState:
+def _research_step(state: RunState, deps: Deps) -> RunState:
     """The state after the plan's next step; ``state`` is not changed.
 
     If the plan has no next step, only the step's own fields change, as in the graph.
