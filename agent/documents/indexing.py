@@ -30,7 +30,7 @@ from traces.records import Chunk, NewDocument, Passage
 
 # Incremented when reading or chunking changes, so that files are read again. Stored as a negative number
 # with a document whose scanned pages were not read.
-READER_VERSION = 9
+READER_VERSION = 10
 _LANGUAGE_SAMPLES = 5  # passages that decide on a document's language, approximately
 
 _STORED_AT_ONCE: Final = 16  # passages that an interrupted re-embedding loses at most

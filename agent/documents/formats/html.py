@@ -28,6 +28,9 @@ from agent.documents.tables import LONGEST_REPEATED, Cell, build_table
 _UNSEEN = frozenset(
     "head script style noscript template ix:header ix:hidden object iframe datalist title meta".split()
 )
+# They lead elsewhere: their words, on every page of a site, are found in place of what a page says.
+_MENUS = frozenset({"nav", "search"})
+_MENU_ROLES = frozenset({"navigation", "search"})
 _BLOCKS = frozenset(
     "address article aside blockquote body center dd details dialog dir div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol p pre "
@@ -80,6 +83,8 @@ def _is_hidden(element: HtmlElement) -> bool:
         return True
     return (
         tag in _UNSEEN
+        or tag in _MENUS
+        or element.get("role") in _MENU_ROLES
         or element.get("hidden") is not None
         or _HIDES.search(element.get("style", "")) is not None
         or (tag == "a" and _is_permalink(element))

@@ -55,6 +55,15 @@ def test_blocks_and_headings() -> None:
     ]
 
 
+def test_menus_are_no_text() -> None:
+    menus = (
+        "<header>Site<nav><ul><li>Home<li>Parts</ul></nav></header><div role='navigation'>Next page</div>"
+        "<div role='search'>Search here</div><search>Find it</search>"
+    )
+    document = parse("a.html", page(f"{menus}<main><p>The text.</p></main><footer>Imprint</footer>"))
+    assert [text for _, _, text in shape(document)] == ["Site", "The text.", "Imprint"]
+
+
 def test_what_is_hidden_is_neither_text_nor_visible() -> None:
     document = parse(
         "a.html",
