@@ -41,7 +41,7 @@ SUPPORTS: Final = 0.6
 Of held-out claims on written passages 49 % of the right ones reach it, of answers to questions 79 %; of the
 wrong ones 95 % do not. Lower values let more wrong answers about a person's own documents pass.
 """
-_MOST_PASSAGES: Final = 6  # in one prompt
+MOST_PASSAGES: Final = 6  # in one prompt
 _TOKENS: Final = 48  # of a reply of which only the beginning counts
 _ROOM: Final = 500  # context tokens kept free for the question and the answer
 
@@ -223,7 +223,7 @@ def most_likely(evidence: Sequence[Evidence], session: Session) -> list[Evidence
 
     The best of each look-up comes before the others: its score tells nothing about another's question.
     """
-    ranked = sorted(evidence, key=lambda item: (not item.get("best"), -item["score"]))[:_MOST_PASSAGES]
+    ranked = sorted(evidence, key=lambda item: (not item.get("best"), -item["score"]))[:MOST_PASSAGES]
     while len(ranked) > 1 and not session.fits([], "\n\n".join(map(passage, ranked)), _ROOM):
         ranked.pop()
     return sorted(ranked, key=lambda item: item["number"])

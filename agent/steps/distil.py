@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import Any
 
 from agent import notebook, prompts
@@ -11,9 +12,13 @@ from agent.citations import GAP
 from agent.deps import Deps
 from agent.documents import table_text
 from agent.events import EvidenceKept
+from agent.retrieval.recall import Hit
 from agent.session import Session
 from agent.state import RELEVANCE, Candidate, Evidence, RunState, current_step
+from agent.steps.answering import MOST_PASSAGES
 from agent.steps.grade import graded
+from agent.steps.rerank import LIKELY, shown
+from agent.steps.retrieve import candidate as as_candidate
 from agent.text.sentences import sentences
 from agent.text.terms import terms
 
@@ -111,6 +116,12 @@ Of 80 questions about people's own documents, the four best passages have the ev
 incorrect ones they are 2.9 on average, for 72; those with this share 2.3, for 72; with 0.3 they are 2.1,
 for 71.
 """
+_SHORT_SECTION = 4
+"""Passages of a section that is read whole where the best passage is one of them: a list is often split.
+
+Of 102 questions about people's own documents, the passages that are kept hold all that is asked for in 79,
+with the rest of such a section in 81 (two lists more), for 7 % more text.
+"""
 _ANSWER_ROOM = 700  # context tokens kept free for the instructions and answers still to come
 
 
@@ -126,7 +137,7 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
     question = current_step(state)["question"]
     candidates = state["candidates"]
     if not candidates:
-        return _keep(state, deps, question, [])
+        return _keep(state, deps, question, [], [])
     is_single = state["route"] == "single" and deps.cognition.instant
     least = _LEAST_SHARE * candidates[0]["score"] if is_single else 0.0
     kept = [c for c in candidates if c["grade"] != "incorrect" and c["score"] >= least]
@@ -135,13 +146,35 @@ def distil(state: RunState, deps: Deps) -> dict[str, Any]:
         kept += others[: max(0, _UNSURE - len(kept))]
     if is_single:
         # One prompt answers it, and whole passages serve that better than excerpts.
-        passages = [(candidate, candidate["text"]) for candidate in kept[: deps.evidence_limit]]
+        whole = with_section(question, kept[: deps.evidence_limit], deps)
+        passages = [(candidate, candidate["text"]) for candidate in whole[:MOST_PASSAGES]]
     else:
         entries, query = state["notebook"], state["query"]
         passages = deps.cognition.distil(deps.session, entries, query, kept)[: deps.evidence_limit]
     while passages and not deps.session.fits(state["notebook"], _notebook_text(passages), _ANSWER_ROOM):
         passages.pop()
-    return _keep(state, deps, question, passages)
+    return _keep(state, deps, question, passages, kept)
+
+
+def with_section(question: str, candidates: Sequence[Candidate], deps: Deps) -> list[Candidate]:
+    """The candidates, the first, if it is a likely one, between the other passages of its short section."""
+    if not candidates or candidates[0]["kind"] == "table" or candidates[0]["score"] < LIKELY:
+        return list(candidates)
+    first, known = candidates[0], {candidate["passage_id"]: candidate for candidate in candidates}
+    runs = groupby(deps.library.document_passages(first["document_id"]), key=lambda p: p.section)
+    sections = (list(passages) for _, passages in runs)
+    passages = next((s for s in sections if any(p.id == first["passage_id"] for p in s)), [])
+    if not 1 < len(passages) <= _SHORT_SECTION:
+        return list(candidates)
+    section = [passage for passage in passages if passage.kind != "table"]
+    new = [as_candidate(Hit(passage, 0.0)) for passage in section if passage.id not in known]
+    readings = deps.reader.read(question, [shown(candidate).text for candidate in new])
+    known |= {
+        candidate["passage_id"]: Candidate({**candidate, "score": reading.probability})
+        for candidate, reading in zip(new, readings, strict=True)
+    }
+    inside = [known.pop(passage.id) for passage in section]
+    return [*inside, *known.values()]
 
 
 def _notebook_text(passages: Sequence[tuple[Candidate, str]]) -> str:
@@ -149,7 +182,11 @@ def _notebook_text(passages: Sequence[tuple[Candidate, str]]) -> str:
 
 
 def _keep(
-    state: RunState, deps: Deps, question: str, passages: Sequence[tuple[Candidate, str]]
+    state: RunState,
+    deps: Deps,
+    question: str,
+    passages: Sequence[tuple[Candidate, str]],
+    ranked: Sequence[Candidate],
 ) -> dict[str, Any]:
     evidence = list(state["evidence"])
     by_passage = {item["passage_id"]: item for item in evidence}
@@ -170,7 +207,7 @@ def _keep(
         if not is_known:
             # Two excerpts may overlap, and those of a table do not join: from now on all of it is kept.
             evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": existing["text"]})
-    evidence = with_best(evidence, [candidate for candidate, _ in passages])
+    evidence = with_best(evidence, ranked)
     deps.session.emit(EvidenceKept(state["step"], fresh, again))
     return {
         "evidence": evidence,

@@ -40,7 +40,7 @@ from agent.steps.answering import (
     questions_of,
     says_nothing_of,
 )
-from agent.steps.distil import as_evidence, with_best
+from agent.steps.distil import as_evidence, with_best, with_section
 from agent.steps.grade import graded
 from agent.steps.reflect import (
     SURE,
@@ -510,7 +510,7 @@ def _with_look(state: RunState, deps: Deps) -> dict[str, Any]:
     ] or state["looked"]
     passages = passages[:_LOOKED]
     new_items: list[Evidence] = []
-    for candidate in passages:
+    for candidate in with_section(state["question"], passages, deps):
         if existing := by_passage.get(candidate["passage_id"]):
             evidence[existing["number"] - 1] = Evidence({**existing, "excerpt": candidate["text"]})
             continue

@@ -8,9 +8,11 @@ import agent.events as ev
 from agent.state import Candidate
 from agent.steps.distil import distil, distil_by_model, distil_by_spans
 from agent.steps.rerank import read
-from tests.agent.made import candidate, evidence, scripted, state, step
+from tests.agent.made import candidate, evidence, put, scripted, state, step
 from tests.agent.steps.conftest import Events, Make
 from tests.scripted import WordReader
+from traces.library import Library
+from traces.records import Chunk
 
 _QUESTION = "Who makes the ceramic bearings?"
 _PROSE = candidate(
@@ -154,6 +156,35 @@ def test_the_best_passage_of_a_look_up_is_marked_if_it_was_kept_before_too(
     found = [candidate(number, _BEARINGS, grade="correct", score=score) for number in (4, 3, 5)]
     update = distil(state(**_BEFORE, evidence=known, candidates=found), make())
     assert [e["passage_id"] for e in update["evidence"] if e.get("best")] == best
+
+
+@pytest.mark.parametrize(
+    ("rest", "likely", "kept"),
+    [
+        (2, 0.9, ["It buys three things:", "1. Ceramic bearings.", "2. Steel.", "Elsewhere."]),
+        (4, 0.9, ["1. Ceramic bearings.", "Elsewhere."]),  # the section is too long to be read whole
+        (2, 0.4, ["1. Ceramic bearings.", "Elsewhere."]),
+    ],
+)
+def test_the_short_section_of_the_best_passage_is_kept_whole(
+    make: Make, library: Library, rest: int, likely: float, kept: list[str]
+) -> None:
+    section = [
+        "It buys three things:",
+        "1. Ceramic bearings.",
+        *["2. Steel.", "3. Sand.", "4. Oil."][: rest - 1],
+    ]
+    chunks = [Chunk(i, "text", ("Purchases",), None, text, ()) for i, text in enumerate(section)]
+    chunks.append(Chunk(len(chunks), "text", ("Sales",), None, "Elsewhere.", ()))
+    stored = put(library, "a.md", [chunk.text for chunk in chunks], chunks=tuple(chunks))
+    passages = library.document_passages(stored)
+    best, other = (
+        candidate(passage.id, passage.text, document_id=stored, grade="correct", score=score)
+        for passage, score in ((passages[1], likely), (passages[-1], 0.3))
+    )
+    update = distil(state(**_BEFORE, route="single", candidates=[best, other]), make())
+    assert [item["excerpt"] for item in update["evidence"]] == kept
+    assert [item["excerpt"] for item in update["evidence"] if item.get("best")] == ["1. Ceramic bearings."]
 
 
 def test_an_empty_retrieval_never_reaches_the_distiller(make: Make, events: Events) -> None:

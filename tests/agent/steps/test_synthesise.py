@@ -311,7 +311,7 @@ def test_a_look_up_that_the_answer_leaves_out_is_answered_from_the_same_passages
 def test_a_look_up_is_answered_from_its_own_passages_where_the_draft_had_others(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "_MOST_PASSAGES", 1)
+    monkeypatch.setattr(answering, "MOST_PASSAGES", 1)
     held = [_DOUBTFUL[0], Evidence({**_DOUBTFUL[1], "step": 2, "score": 0.0})]
     replies = ["Tolvang does.", "Tolvang does.", NOT_FOUND, "It burned."]
     assert _in_parts(make, replies, evidence=held) == "Tolvang does [1]. It burned [2]."
