@@ -15,6 +15,7 @@ from agent.prompts import NOT_FOUND
 from agent.state import Candidate, Evidence, Note, without_marks
 from agent.steps import answering
 from agent.steps.answering import abstains, cite, left_out
+from agent.steps.rerank import LIKELY
 from agent.steps.synthesise import from_findings, synthesise
 from agent.support import named_cell
 from models.protocols import Reader, Reply, Support, Usage
@@ -283,6 +284,30 @@ def test_in_another_language_a_refusal_gives_way_to_a_likely_answer_without_the_
     asked = {"question": "Wer liefert die keramischen Lager?", "route": "single", "notes": [_LOST]}
     assert _draft(make(replies, taught=True, reader=WordReader(reads=0.9)), **asked)["draft"] == draft
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
+
+
+_ALL = ("[1] Orlavane", "Tolvang supplies Orlavane.")
+
+
+@pytest.mark.parametrize(
+    ("score", "replies", "draft"),
+    [
+        (0.9, [("PASSAGES:\n[2] It", "It burned in Brevnes.")], "It burned in Brevnes"),
+        (0.9, [("PASSAGES:\n[2] It", "It burned."), _ALL], "Tolvang supplies Orlavane"),  # not as marked
+        (0.9, [("PASSAGES:\n[2] It", "Brevnes is an old town."), _ALL], "Tolvang supplies Orlavane"),
+        (0.9, [("PASSAGES:\n[2] It", NOT_FOUND), _ALL], "Tolvang supplies Orlavane"),
+        (0.4, [_ALL], "Tolvang supplies Orlavane"),
+    ],
+)
+def test_the_best_passage_alone_is_enough_where_the_reader_agrees(
+    make: Make, events: Events, score: float, replies: list[Scripted], draft: str
+) -> None:
+    held = [_DOUBTFUL[0], Evidence({**_HELD[1], "score": score, "section": "Fires"})]
+    deps = make(replies, taught=True, reader=WordReader())
+    update = _draft(deps, evidence=held, candidates=_MARKED, route="single", notes=[_LOST])
+    assert update["draft"].startswith(draft)
+    shown = "".join(event.text for event in only(events, ev.AnswerText))
+    assert shown.startswith(draft) == (score > LIKELY), "and nothing that is withdrawn"
 
 
 def _in_parts(make: Make, replies: Sequence[Scripted], reader: Reader = _JUDGING, **changes: Any) -> str:
