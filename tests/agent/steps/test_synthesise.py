@@ -286,17 +286,17 @@ def test_in_another_language_a_refusal_gives_way_to_a_likely_answer_without_the_
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
 
 
-_ALL = ("[1] Orlavane", "Tolvang supplies Orlavane.")
+_BOTH = ("[1] Orlavane", "Tolvang supplies Orlavane.")
 
 
 @pytest.mark.parametrize(
     ("score", "replies", "draft"),
     [
         (0.9, [("PASSAGES:\n[2] It", "It burned in Brevnes.")], "It burned in Brevnes"),
-        (0.9, [("PASSAGES:\n[2] It", "It burned."), _ALL], "Tolvang supplies Orlavane"),  # not as marked
-        (0.9, [("PASSAGES:\n[2] It", "Brevnes is an old town."), _ALL], "Tolvang supplies Orlavane"),
-        (0.9, [("PASSAGES:\n[2] It", NOT_FOUND), _ALL], "Tolvang supplies Orlavane"),
-        (0.4, [_ALL], "Tolvang supplies Orlavane"),
+        (0.9, [("PASSAGES:\n[2] It", "It burned."), _BOTH], "Tolvang supplies Orlavane"),  # not as marked
+        (0.9, [("PASSAGES:\n[2] It", "Brevnes is an old town."), _BOTH], "Tolvang supplies Orlavane"),
+        (0.9, [("PASSAGES:\n[2] It", NOT_FOUND), _BOTH], "Tolvang supplies Orlavane"),
+        (0.4, [_BOTH], "Tolvang supplies Orlavane"),
     ],
 )
 def test_the_best_passage_alone_is_enough_where_the_reader_agrees(
