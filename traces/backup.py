@@ -197,8 +197,7 @@ def rebuild(store: Store) -> Rebuilt:
             else:
                 db.execute("DELETE FROM vectors WHERE chunk_id NOT IN (SELECT id FROM chunks)")
             db.execute("DELETE FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)")
-        documents = Library(rebuilt).documents() if "chunks" in lost else []
-        with rebuilt.transaction() as db:
+            documents = Library(rebuilt).documents() if "chunks" in lost else []
             if documents:
                 db.execute("DELETE FROM documents")
         with rebuilt.connect() as db:

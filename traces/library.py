@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +58,9 @@ class Library(Queries):
         """
         return self._store.records(Collection, query)
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self) -> AbstractContextManager[object]:
         """Context in which the queries of one thread share one connection."""
-        with self._store.connect():
-            yield
+        return self._store.connect()
 
     def generations(self, names: Sequence[str]) -> dict[str, Generation]:
         """Collection name to generation, for the named collections that exist, or for all."""

@@ -18,9 +18,9 @@ import platformdirs
 _APP = "deepthink"
 
 
-def _home() -> Path | None:
+def _folder(kind: str) -> Path:
     home = os.environ.get("DEEPTHINK_HOME")
-    return Path(home).expanduser() if home else None
+    return Path(home).expanduser() / kind if home else Path(getattr(platformdirs, f"user_{kind}_dir")(_APP))
 
 
 def keep_private() -> None:
@@ -33,21 +33,17 @@ def keep_private() -> None:
 
 def data_dir() -> Path:
     """Folder of data that must not be lost: the store and, by default, the models."""
-    home = _home()
-    return home / "data" if home else Path(platformdirs.user_data_dir(_APP))
+    return _folder("data")
 
 
 def config_file() -> Path:
     """The settings file (TOML); it need not exist."""
-    home = _home()
-    base = home / "config" if home else Path(platformdirs.user_config_dir(_APP))
-    return base / "config.toml"
+    return _folder("config") / "config.toml"
 
 
 def state_dir() -> Path:
     """Folder of logs and other files that are useful but may be deleted."""
-    home = _home()
-    return home / "state" if home else Path(platformdirs.user_state_dir(_APP))
+    return _folder("state")
 
 
 def models_dir() -> Path:

@@ -132,8 +132,11 @@ class Store:
         if outer is not None:
             yield outer
             return
-        connection = self._local.connection = self._open()
+        if not self._named and not self.path.exists():
+            self._create()
+        connection = self._local.connection = self._connection()
         try:
+            self._prepare(connection)
             yield connection
         except duckdb.Error as error:
             raise _store_error(error, self.path) from error
@@ -149,14 +152,8 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[DuckDBPyConnection]:
         """Like `connect`, but everything inside is committed together or not at all."""
-        with self._writing, self.connect() as connection:
-            connection.begin()
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
-                raise
-            connection.commit()
+        with self._writing, self.connect() as connection, _committed(connection):
+            yield connection
 
     def written(self) -> list[int]:
         """When the file and its log were last written, by whichever process. Neither is opened."""
@@ -179,27 +176,14 @@ class Store:
             for row in self.rows(f"SELECT {', '.join(types)} {source}", values)
         ]
 
-    def _open(self) -> DuckDBPyConnection:
-        import duckdb
-
-        if not self._named and not self.path.exists():
-            self._create()
-        connection = self._connection()
-        try:
-            connection.execute("SET enable_progress_bar = false")  # DuckDB would draw it over the app
-            with _migrating:
-                if not self._migrated:
-                    if self._named:
-                        _require_store(connection, self.path)
-                    _migrate(connection, self.path)
-                    self._migrated = True
-        except duckdb.Error as error:
-            _close(connection)
-            raise _store_error(error, self.path) from error
-        except StoreError:
-            _close(connection)
-            raise
-        return connection
+    def _prepare(self, connection: DuckDBPyConnection) -> None:
+        connection.execute("SET enable_progress_bar = false")  # DuckDB would draw it over the app
+        with _migrating:
+            if not self._migrated:
+                if self._named:
+                    _require_store(connection, self.path)
+                _migrate(connection, self.path)
+                self._migrated = True
 
     def _connection(self) -> DuckDBPyConnection:
         """A connection, as soon as no other process has the file open."""
@@ -274,6 +258,18 @@ class Queries:
 def _close(connection: DuckDBPyConnection) -> None:
     with _connecting:
         connection.close()
+
+
+@contextmanager
+def _committed(connection: DuckDBPyConnection) -> Iterator[None]:
+    """A context that is committed as a whole or, if it raises, not at all."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
 
 
 def copy_database(connection: DuckDBPyConnection, target: Path) -> None:
@@ -391,16 +387,11 @@ def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
         return
     if current:
         copy_database(connection, before_migration(path, current))
-    connection.begin()
-    try:
+    with _committed(connection):
         for version, script in scripts:
             if version > current:
                 connection.execute(script)
                 connection.execute("INSERT INTO schema_version VALUES (?)", [version])
-    except BaseException:
-        connection.rollback()
-        raise
-    connection.commit()
 
 
 def insert(
