@@ -431,19 +431,17 @@ class Recorder:
         A run that waits for the user or is interrupted is not closed. Nor is one whose end could not be
         stored, which raises `StoreError`: its checkpoint has the rest.
         """
-        usage, calls = session.ledger.usage, session.ledger.calls
-        finished = ev.RunFinished(
-            status=status,
-            stopped_because=stopped_because,
-            seconds=self.worked(session),
-            model_calls=calls,
-            evaluated=usage.evaluated,
-            reused=usage.reused,
-            generated=usage.generated,
-        )
-        closing = RunEnd(
-            status, stopped_because, answer, calls, usage.evaluated, usage.reused, usage.generated, question
-        )
+        usage = session.ledger.usage
+        facts: dict[str, Any] = {
+            "status": status,
+            "stopped_because": stopped_because,
+            "model_calls": session.ledger.calls,
+            "evaluated": usage.evaluated,
+            "reused": usage.reused,
+            "generated": usage.generated,
+        }
+        finished = ev.RunFinished(seconds=self.worked(session), **facts)
+        closing = RunEnd(answer=answer, standalone=question, **facts)
         try:
             self._store()
             if status == "waiting":

@@ -48,7 +48,7 @@ class NewRun:
     request: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: `Run` inherits from two records
 class RunEnd:
     """How a run ended, and its cost in tokens; ``standalone`` is its question without the session."""
 
@@ -59,15 +59,14 @@ class RunEnd:
     evaluated: int
     reused: int
     generated: int
-    standalone: str = ""
+    standalone: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run(NewRun):
+class Run(NewRun, RunEnd):
     """A stored run; ``finished`` and ``seconds`` are None while it runs, or if it was killed.
 
-    ``seconds`` is the time spent running, without the time between interruption and resumption. For the
-    fields from ``status`` on, see `RunEnd`.
+    ``seconds`` is the time spent running, without the time between interruption and resumption.
     """
 
     id: str
@@ -75,14 +74,6 @@ class Run(NewRun):
     finished: datetime | None
     seconds: float | None
     superstep: int
-    status: str
-    stopped_because: str
-    answer: str
-    model_calls: int
-    evaluated: int
-    reused: int
-    generated: int
-    standalone: str
 
 
 @dataclass(frozen=True, slots=True)

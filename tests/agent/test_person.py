@@ -293,7 +293,7 @@ def test_a_run_that_came_to_its_end_meanwhile_is_not_opened_again(
     runs, opened = Runs(person.store), checkpoints.open_checkpoints
 
     def ended_before(*which: Any, **how: Any) -> Any:
-        runs.record(cancelled, [], end=RunEnd("answered", "", "So.", 1, 1, 1, 1))
+        runs.record(cancelled, [], end=RunEnd("answered", "", "So.", 1, 1, 1, 1, ""))
         return opened(*which, **how)
 
     monkeypatch.setattr(checkpoints, "open_checkpoints", ended_before)

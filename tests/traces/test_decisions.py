@@ -49,7 +49,7 @@ def stored(store: Store, decisions: tuple[DecisionRow, ...], events: tuple[Store
     """A run with these decisions and events."""
     runs = Runs(store)
     run_id = runs.begin(NEW)
-    runs.record(run_id, events, decisions, RunEnd("answered", "", "So.", 0, 0, 0, 0))
+    runs.record(run_id, events, decisions, RunEnd("answered", "", "So.", 0, 0, 0, 0, ""))
     return run_id
 
 

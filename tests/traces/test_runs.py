@@ -58,7 +58,7 @@ def test_a_resumed_run_loses_its_end_and_nothing_else(store: Store) -> None:
     run_id = runs.begin(replace(NEW, session="s1", request={"steps": 3}))
     runs.record(run_id, [StoredEvent(0, 0.1, "Noted", {})], superstep=4)
     runs.record(
-        run_id, [StoredEvent(1, 0.2, "RunFinished", {})], end=RunEnd("cancelled", "", "", 1, 2, 3, 4)
+        run_id, [StoredEvent(1, 0.2, "RunFinished", {})], end=RunEnd("cancelled", "", "", 1, 2, 3, 4, "")
     )
     assert [r.id for r in runs.unfinished()] == [run_id]
     runs.reopen(run_id)
@@ -85,7 +85,7 @@ def test_a_summary_says_what_a_list_shows(store: Store) -> None:
     (summary,) = runs.search()
     assert (summary.id, summary.question, summary.status) == (run_id, "Why?", "running")
     assert (summary.seconds, summary.rating, summary.decisions, summary.labels) == (None, "", 0, 0)
-    end = RunEnd("answered", "", "So.", 0, 0, 0, 0)
+    end = RunEnd("answered", "", "So.", 0, 0, 0, 0, "")
     finished = StoredEvent(0, 2.4, "RunFinished", {})
     runs.record(run_id, [finished], [decision(0), decision(0, shadow=True), decision(1)], end)
     Labels(store).put(run_id, 1, "FINISH")

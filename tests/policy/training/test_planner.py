@@ -37,7 +37,7 @@ def _ran(store: Store, number: int, *, source: str = "planner") -> str:
     ]
     runs = Runs(store)
     run_id = runs.begin(NewRun(question, "lean", "chat", "embedder", "", "rules", ("a",)))
-    runs.record(run_id, events, end=RunEnd("answered", "", "50 [1].", 1, 1, 0, 1))
+    runs.record(run_id, events, end=RunEnd("answered", "", "50 [1].", 1, 1, 0, 1, ""))
     return run_id
 
 
