@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from agent.state import Candidate, Claim, Evidence, Note, PlanStep
 
@@ -12,15 +12,17 @@ KINDS: dict[str, type[Event]] = {}
 """Every kind of event, by the name under which it is stored."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+@dataclass(frozen=True)
 class Event:
-    """Something that happened in a run."""
+    """Something that happened in a run. Its kinds are frozen dataclasses too, without saying so each."""
 
     kind: ClassVar[str] = "Event"  # the name of the class, under which the event is stored
     stored: ClassVar[bool] = True  # False for events that only matter while they happen
     listed: ClassVar[str] = ""  # the key of its list in the JSON of a run; "" if it is not listed by itself
 
     def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
         cls.kind = cls.__name__
         KINDS[cls.kind] = cls
 
@@ -39,7 +41,6 @@ def from_stored(kind: str, payload: Mapping[str, Any]) -> Event:
     return cls(**{name: value for name, value in payload.items() if name in names})
 
 
-@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     """The first event of every run."""
 
@@ -55,7 +56,6 @@ class RunStarted(Event):
     filters: list[str] = field(default_factory=list)  # as written: ``after:2024-03``
 
 
-@dataclass(frozen=True, slots=True)
 class Resumed(Event):
     """An interrupted run was resumed; ``node`` is the first node that runs again."""
 
@@ -65,7 +65,6 @@ class Resumed(Event):
     chat_model: str
 
 
-@dataclass(frozen=True, slots=True)
 class Routed(Event):
     """The kind of question: ``clarify``, ``direct``, ``single`` or ``deep``.
 
@@ -79,7 +78,6 @@ class Routed(Event):
     question: str
 
 
-@dataclass(frozen=True, slots=True)
 class Asked(Event):
     """The run waits for the user's answer (`agent.steering.Steering.reply`)."""
 
@@ -92,7 +90,6 @@ class Asked(Event):
     probabilities: dict[str, float] = field(default_factory=dict)  # the decider's, for `decide`
 
 
-@dataclass(frozen=True, slots=True)
 class Replied(Event):
     """The reply to `Asked`; ``by`` is ``person``, or ``rule`` if the user was not asked.
 
@@ -107,7 +104,6 @@ class Replied(Event):
     waited: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class Steered(Event):
     """The user steered: pause, resume, finish, skip, add, override; ``detail`` is the added step or action.
 
@@ -120,7 +116,6 @@ class Steered(Event):
     waited: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class NodeStarted(Event):
     """A node of the graph began; ``step`` is 0 outside research steps."""
 
@@ -128,7 +123,6 @@ class NodeStarted(Event):
     step: int
 
 
-@dataclass(frozen=True, slots=True)
 class NodeFinished(Event):
     """A node ended after ``seconds``, with the tokens of its model calls."""
 
@@ -141,7 +135,6 @@ class NodeFinished(Event):
     generated: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class NodeProgress(Event):
     """What a node is doing, in a few words: a model call, fetching a page."""
 
@@ -151,7 +144,6 @@ class NodeProgress(Event):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
 class Planned(Event):
     """A plan was made, or its remaining steps were revised (``revision`` ≥ 1)."""
 
@@ -160,7 +152,6 @@ class Planned(Event):
     origin: str  # planner, model, repaired, default, person
 
 
-@dataclass(frozen=True, slots=True)
 class StepStarted(Event):
     """A research step began."""
 
@@ -168,7 +159,6 @@ class StepStarted(Event):
     plan_step: PlanStep
 
 
-@dataclass(frozen=True, slots=True)
 class FirstLook(Event):
     """The first finding, from a search for the question itself before planning; the run continues."""
 
@@ -180,7 +170,6 @@ class FirstLook(Event):
     probability: float  # that it answers the question
 
 
-@dataclass(frozen=True, slots=True)
 class Searched(Event):
     """A search was made; ``hits`` are in the order of recall."""
 
@@ -193,7 +182,6 @@ class Searched(Event):
     rung: str = ""  # the correction it belongs to; "" in the first round
 
 
-@dataclass(frozen=True, slots=True)
 class Reranked(Event):
     """The hits were read and ordered by how likely they answer; ``reranker`` is the reader's name."""
 
@@ -203,7 +191,6 @@ class Reranked(Event):
     scores: list[float]
 
 
-@dataclass(frozen=True, slots=True)
 class Graded(Event):
     """The grades of the step's passages: ``grade`` for all together, ``grades`` for each."""
 
@@ -215,7 +202,6 @@ class Graded(Event):
     probabilities: list[float]  # that the passage helps to answer
 
 
-@dataclass(frozen=True, slots=True)
 class Corrected(Event):
     """The passages were not good enough, so the search is corrected."""
 
@@ -226,7 +212,6 @@ class Corrected(Event):
     pages: list[dict[str, Any]] = field(default_factory=list)  # read for it: url, title, date, cached
 
 
-@dataclass(frozen=True, slots=True)
 class EvidenceKept(Event):
     """The evidence that the step kept: ``fresh`` is new, ``again`` was already in the evidence."""
 
@@ -235,7 +220,6 @@ class EvidenceKept(Event):
     again: list[int]
 
 
-@dataclass(frozen=True, slots=True)
 class Noted(Event):
     """The step's finding."""
 
@@ -243,7 +227,6 @@ class Noted(Event):
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
 class Decided(Event):
     """The action taken, with the state as the decider saw it: as fields, text and numbers."""
 
@@ -264,14 +247,12 @@ class Decided(Event):
     features: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
 class NotebookGrew(Event):
     """An entry was appended to the notebook, which begins every prompt."""
 
     entry: str
 
 
-@dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
     """A model call ended."""
 
@@ -282,7 +263,6 @@ class ModelCalled(Event):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
 class AnswerText(Event):
     """A piece of the answer while it is written; `Answered` has the whole text."""
 
@@ -290,7 +270,6 @@ class AnswerText(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Answered(Event):
     """The answer with its checked sentences and cited passages; a later event replaces it."""
 
@@ -303,7 +282,6 @@ class Answered(Event):
     missing: list[str] = field(default_factory=list)  # steps without a finding, or skipped by the user
 
 
-@dataclass(frozen=True, slots=True)
 class Contradicted(Event):
     """Two versions of a document disagree, and the later one is used."""
 
@@ -317,14 +295,12 @@ class Contradicted(Event):
     superseded_date: str
 
 
-@dataclass(frozen=True, slots=True)
 class Warned(Event):
     """A message for the user; the run continues."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
 class Heartbeat(Event):
     """Sent at least every second, with the current node and the seconds of work so far."""
 
@@ -335,7 +311,6 @@ class Heartbeat(Event):
     generated: int  # tokens generated so far in the whole run
 
 
-@dataclass(frozen=True, slots=True)
 class RunFinished(Event):
     """The last event of every run, unless it was killed."""
 

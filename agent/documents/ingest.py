@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 import numpy as np
 
@@ -75,19 +75,20 @@ _PROBE = "word"  # any text that a working embedder embeds
 Outcome = Literal["added", "updated", "moved", "unchanged", "removed"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True)
 class IngestEvent:
-    """An event of an ingestion."""
+    """An event of an ingestion. Its kinds are frozen dataclasses, without saying so each."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
-@dataclass(frozen=True, slots=True)
 class FileFound(IngestEvent):
     """The number of files to read."""
 
     total: int
 
 
-@dataclass(frozen=True, slots=True)
 class FileEvent(IngestEvent):
     """An event of one file or web page."""
 
@@ -95,12 +96,10 @@ class FileEvent(IngestEvent):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class FileStarted(FileEvent):
     """Reading of a file starts."""
 
 
-@dataclass(frozen=True, slots=True)
 class FileProgress(FileEvent):
     """How many passages of a file are embedded, or how many of its scanned pages recognised."""
 
@@ -110,7 +109,6 @@ class FileProgress(FileEvent):
     seconds_left: float = 0.0  # estimated
 
 
-@dataclass(frozen=True, slots=True)
 class FileDone(FileEvent):
     """A file is finished: ``outcome`` is what happened to its document.
 
@@ -126,7 +124,6 @@ class FileDone(FileEvent):
     was: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class LanguagesUnknown(IngestEvent):
     """Documents are in languages that the embedder does not support; sent once, at the end."""
 
@@ -135,12 +132,10 @@ class LanguagesUnknown(IngestEvent):
     embedder: str
 
 
-@dataclass(frozen=True, slots=True)
 class FileSetAside(FileEvent):
     """A file has scans and is read after the others."""
 
 
-@dataclass(frozen=True, slots=True)
 class ScansFound(IngestEvent):
     """An estimate of the OCR time, sent before OCR starts."""
 
@@ -149,14 +144,12 @@ class ScansFound(IngestEvent):
     seconds: float  # estimated duration
 
 
-@dataclass(frozen=True, slots=True)
 class FilesUnread(IngestEvent):
     """Files were skipped."""
 
     names: Mapping[str, Sequence[str]]  # of the files, by the reason
 
 
-@dataclass(frozen=True, slots=True)
 class FolderAway(IngestEvent):
     """A followed folder is missing or has no readable file, so its documents are kept."""
 
@@ -166,14 +159,12 @@ class FolderAway(IngestEvent):
     documents: int  # its documents in the library
 
 
-@dataclass(frozen=True, slots=True)
 class FileFailed(FileEvent):
     """A file could not be read or embedded; its earlier document is still in the library."""
 
     error: DeepthinkError
 
 
-@dataclass(frozen=True, slots=True)
 class IngestFinished(IngestEvent):
     """The duration of an ingestion, and the number of files that did not change."""
 

@@ -176,7 +176,7 @@ def parsed_once() -> Iterator[None]:
 def stay_open(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep a store open once it was opened, since each opening takes 16 ms; not where others open it."""
     held: dict[Path, duckdb.DuckDBPyConnection] = {}
-    opening = Store._open
+    opening = Store._connection
 
     def opened(store: Store) -> duckdb.DuckDBPyConnection:
         connection = opening(store)
@@ -185,7 +185,7 @@ def stay_open(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         return connection
 
     if not hasattr(request.module, "subprocess"):
-        monkeypatch.setattr(Store, "_open", opened)
+        monkeypatch.setattr(Store, "_connection", opened)
     yield
     for connection in held.values():
         connection.close()
