@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,8 @@ class ContextOverflow(ModelError, title="The prompt does not fit the model's con
     """Raised *before* a call whose prompt and answer do not fit the context; nothing is cut silently."""
 
 
-class GenerationCancelled(DeepthinkError, title="Cancelled"):
+class GenerationCancelled(DeepthinkError, title="Cancelled", kind="cancelled"):
     """Raised by a model call whose ``cancel`` event was set."""
-
-    kind: ClassVar[Literal["cancelled"]] = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,22 +103,15 @@ class ModelJudge:
         return Decision(action, probabilities, self.name, latency, justification)
 
 
-class Policy(Protocol):
-    """A learned policy, loaded at its first decision."""
+class Policy(Decider, Protocol):
+    """A learned policy, loaded at its first decision, which may be taken from any thread.
 
-    @property
-    def name(self) -> str:
-        """Its name."""
+    It raises `DeepthinkError` if it cannot be loaded, and at once on later calls.
+    """
 
     @property
     def warning(self) -> str:
         """A warning for the user about how it was chosen, or ""."""
-
-    def decide(self, state: PolicyState, valid: Sequence[Action]) -> Decision:
-        """Its decision, from any thread.
-
-        Raises `DeepthinkError` if it cannot be loaded, and at once on later calls.
-        """
 
 
 class Learned:

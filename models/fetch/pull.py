@@ -128,10 +128,17 @@ def pull(
     if path is None:
         watch = Watch(entry.name, entry.size, progress, cancel)
         incoming = models / _INCOMING
-        with _explain_folder_errors(entry, models):
+        try:
             incoming.mkdir(parents=True, exist_ok=True)
             with _locked(incoming / f"{entry.name}.lock", watch):
                 _fetch_missing(entry, sources, watch, recheck=recheck)
+        except OSError as error:
+            if is_full(error):
+                raise _disk_full(entry.name, entry.size, models) from error
+            raise FolderUnusable(
+                f"{entry.name} could not be stored in {models}: {error.strerror}.",
+                "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
+            ) from error
     progress(PullProgress(entry.name, "done", entry.size, entry.size))
     return entry.location(models)
 
@@ -233,19 +240,6 @@ def _locked(path: Path, watch: Watch) -> Iterator[None]:
             watch.report("waiting", 0)
     with held:
         yield
-
-
-@contextmanager
-def _explain_folder_errors(entry: ModelEntry, models: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if is_full(error):
-            raise _disk_full(entry.name, entry.size, models) from error
-        raise FolderUnusable(
-            f"{entry.name} could not be stored in {models}: {error.strerror}.",
-            "Make that folder writable, or set DEEPTHINK_MODELS to another one.",
-        ) from error
 
 
 def _disk_full(model: str, needed: int, folder: Path) -> DiskFull:

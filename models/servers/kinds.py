@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 from urllib.parse import urlsplit
 
 from models.catalogue import CatalogueRole
-from models.protocols import Chat, Embedder, ModelMissing
+from models.protocols import Chat, Embedder, ModelMissing, ModelUnreachable
 
 if TYPE_CHECKING:
     from models.servers.chat import Patience
@@ -29,7 +29,7 @@ class Server(ABC):
     """A server at an address; how its methods fail is told by `models.servers.chat`.
 
     Attributes:
-        TITLE: Its name for the user.
+        TITLE: Its name for the user; ``SUBJECT`` is what a sentence about it begins with.
         ROLES: What its models can be.
         IS_USUAL: Whether it has a usual address, so that it is looked for without a setting.
         LISTS_ALL: Whether it has no other models than those that it lists.
@@ -37,6 +37,7 @@ class Server(ABC):
     """
 
     TITLE: ClassVar[str]
+    SUBJECT: ClassVar[str] = "The server"
     ROLES: ClassVar[tuple[CatalogueRole, ...]] = ("chat",)
     IS_USUAL: ClassVar[bool] = False
     LISTS_ALL: ClassVar[bool] = False
@@ -64,6 +65,12 @@ class Server(ABC):
     def about(self) -> str:
         """Where it is, and more if it tells."""
         return self.url
+
+    def interrupted(self) -> ModelUnreachable:
+        return ModelUnreachable(
+            f"{self.SUBJECT} at {self.url} stopped in the middle of an answer.",
+            "Look at its log; a smaller model or context may help.",
+        )
 
     @staticmethod
     def full_name(model: str) -> str:

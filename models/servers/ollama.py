@@ -100,6 +100,7 @@ class OllamaServer(Server):
     """
 
     TITLE = "Ollama"
+    SUBJECT = "The Ollama server"
     ROLES = ("chat", "embedder")
     IS_USUAL = True
     LISTS_ALL = True
@@ -119,15 +120,12 @@ class OllamaServer(Server):
         return "embedder" if "embedding" in self.facts(model).capabilities else "chat"
 
     def about(self) -> str:
-        return f"version {self.version()} at {self.url}"
+        return f"version {self._ask('GET', '/api/version').get('version', '')} at {self.url}"
 
     @staticmethod
     def full_name(model: str) -> str:
         """A model's name with its tag: ``llama3`` is ``llama3:latest``."""
         return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
-
-    def version(self) -> str:
-        return str(self._ask("GET", "/api/version").get("version", ""))
 
     def models(self) -> Mapping[str, str]:
         models = self._ask("GET", "/api/tags").get("models") or ()
@@ -166,43 +164,35 @@ class OllamaServer(Server):
                     raise TypeError(f"{value!r:.40} is not an object")
                 yield value
 
-        with _explain_errors(self.url, str(body["model"]) if body else ""):
+        with self.explain_errors(str(body["model"]) if body else ""):
             (answer,) = wire.run(ask, cancel)
         return answer
 
+    @contextmanager
+    def explain_errors(self, model: str) -> Iterator[None]:
+        """Turns errors of the client libraries into errors that say what to do.
 
-@contextmanager
-def _explain_errors(url: str, model: str) -> Iterator[None]:
-    """Turns errors of the client libraries into errors that say what to do.
+        Raises:
+            ModelMissing, ModelUnreachable, ModelError: depending on the failure.
+        """
+        import ollama
 
-    Raises:
-        ModelMissing, ModelUnreachable, ModelError: depending on the failure.
-    """
-    import ollama
-
-    try:
-        yield
-    except ollama.ResponseError as refusal:
-        raise _refusal_error(model, refusal.status_code, refusal.error) from refusal
-    except httpx.HTTPStatusError as refusal:
-        raise _refusal_error(model, refusal.response.status_code, refusal.response.text) from refusal
-    except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as refusal:
-        raise ModelUnreachable(
-            f"No Ollama server answers at {url}.", "Start it with `ollama serve`."
-        ) from refusal
-    except (AttributeError, TypeError) as error:  # the libraries expect an object
-        raise ModelUnreachable(
-            f"The server at {url} does not speak Ollama's API.", "Check the address of the server."
-        ) from error
-    except (httpx.TransportError, ValueError) as error:
-        raise _interrupted_error(url) from error
-
-
-def _interrupted_error(url: str) -> ModelUnreachable:
-    return ModelUnreachable(
-        f"The Ollama server at {url} stopped in the middle of an answer.",
-        "Look at Ollama's log; a smaller model or context may help.",
-    )
+        try:
+            yield
+        except ollama.ResponseError as refusal:
+            raise _refusal_error(model, refusal.status_code, refusal.error) from refusal
+        except httpx.HTTPStatusError as refusal:
+            raise _refusal_error(model, refusal.response.status_code, refusal.response.text) from refusal
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as refusal:
+            raise ModelUnreachable(
+                f"No Ollama server answers at {self.url}.", "Start it with `ollama serve`."
+            ) from refusal
+        except (AttributeError, TypeError) as error:  # the libraries expect an object
+            raise ModelUnreachable(
+                f"The server at {self.url} does not speak Ollama's API.", "Check the address of the server."
+            ) from error
+        except (httpx.TransportError, ValueError) as error:
+            raise self.interrupted() from error
 
 
 def _refusal_error(model: str, status: int, text: str) -> ModelError:
@@ -279,7 +269,7 @@ class OllamaChat(ServerChat):
             request |= {"logprobs": True, "top_logprobs": top}
         turns = [(message.role, message.content) for message in messages]
         wire = self._wire = self._new_wire()
-        with _explain_errors(self.server.url, self.model):
+        with self.server.explain_errors(self.model):
             for chunk in wire.run(lambda: self._stream(wire, turns, request), options.cancel):
                 logprobs = chunk.response_metadata.get("logprobs") or [{}]
                 top_logprobs = logprobs[0].get("top_logprobs") or ()
@@ -303,7 +293,7 @@ class OllamaChat(ServerChat):
     def _bill(self, messages: Sequence[Message]) -> Bill:
         last = self._wire.last
         if not last.get("done"):
-            raise _interrupted_error(self.server.url)
+            raise self.server.interrupted()
         read, cached = last.get("prompt_eval_count"), last.get("prompt_eval_cached_count")
         finish: FinishReason = "length" if last.get("done_reason") == "length" else "stop"
         # Some versions do not count cached tokens.
@@ -343,13 +333,13 @@ class OllamaEmbedder:
     def _embed(self, texts: list[str]) -> Vectors:
         import ollama
 
-        wire, url = Wire("Ollama", self._server.patience), self._server.url
+        wire = Wire("Ollama", self._server.patience)
 
         def ask() -> Iterator[Any]:
-            with ollama.Client(host=url, transport=wire, timeout=wire.timeouts) as client:
+            with ollama.Client(host=self._server.url, transport=wire, timeout=wire.timeouts) as client:
                 yield client.embed(model=self._model, input=texts)
 
-        with _explain_errors(url, self._model):
+        with self._server.explain_errors(self._model):
             (answer,) = wire.run(ask, None)
         try:
             vectors = np.asarray(answer.embeddings, dtype=np.float32)

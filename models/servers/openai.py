@@ -130,13 +130,7 @@ class OpenAiServer(Server):
                 "Correct openai_url in the settings; it usually ends in /v1.",
             ) from error
         except (httpx.TransportError, ValueError) as error:
-            raise self.interrupted_error() from error
-
-    def interrupted_error(self) -> ModelUnreachable:
-        return ModelUnreachable(
-            f"The server at {self.url} stopped in the middle of an answer.",
-            "Look at the server's log; a smaller model or context may help.",
-        )
+            raise self.interrupted() from error
 
 
 class OpenAiChat(ServerChat):
@@ -231,7 +225,7 @@ class OpenAiChat(ServerChat):
 
     def _bill(self, messages: Sequence[Message]) -> Bill:
         if self._finish is None:
-            raise self._server.interrupted_error()
+            raise self._server.interrupted()
         if self._usage is None:  # the server does not report counts
             read = sum(at_most(message.content) for message in messages)
             return Bill(read, 0, self._pieces, self._finish, whole=True)

@@ -38,6 +38,7 @@ from policy.serving.folder import (
     write,
 )
 from policy.serving.registry import Registry
+from policy.training import forest
 from policy.training.forest import Forest, improved
 from policy.training.material import Material, gather, sheet
 from policy.training.progress import (
@@ -180,20 +181,40 @@ def train(
         )
     begin("train", f"Training: {request.method}.")
     work = workplace(request, material.sha256, base_sha)
-    watch = Watch(tell, cancel, material.validation, request.cost)
-    scorer = _fit(request, learned_from, base[1] if base else None, work, watch, onto and onto[0])
+    scorer: Any
+    if base is None:
+        scorer = forest.fit(learned_from, seed=request.seed, onto=onto and onto[0])
+    else:
+        from policy.training import fitting
+
+        scorer = fitting.fit(
+            learned_from,
+            base=base[1],
+            work=work,
+            seed=request.seed,
+            epochs=request.epochs or fitting.EPOCHS,
+            steps=request.steps,
+            watch=Watch(tell, cancel, material.validation, request.cost),
+        )
     if is_helper:
         return
 
     begin("calibrate", "Calibrating, and choosing the margin, on held-out questions.")
     frozen = freeze(scorer, material.validation, request.cost, onto and onto[1].rule)
     begin("gate", "Asking the gate.")
-    active = registry.active().folder
-    gate = judge(measure(frozen, material.validation, request.cost, active, material.sha256))
+    gate = judge(
+        measure(frozen, material.validation, request.cost, registry.active().folder, material.sha256)
+    )
     begin("write", "Writing the policy.")
-    adapted = Base(name=base[0], sha256=base_sha) if base else None
-    changed = _changed(*onto, frozen, material.validation) if onto else {}
-    manifest = _manifest(request, material, learned_from, adapted, frozen, gate, changed)
+    manifest = _manifest(
+        request,
+        material,
+        learned_from,
+        Base(name=base[0], sha256=base_sha) if base else None,
+        frozen,
+        gate,
+        _changed(*onto, frozen, material.validation) if onto else {},
+    )
     policy_folder = write(registry.root, manifest, frozen.scorer.save)
     tell(gate)
     becomes_active = request.activation == "force" or (request.activation == "gate" and gate.passed)
@@ -239,32 +260,6 @@ def folder() -> Path:
     return data_dir() / "training"
 
 
-def _fit(
-    request: TrainingRequest,
-    learned_from: Examples,
-    base: Path | None,
-    work: Path,
-    watch: Watch,
-    onto: Forest | None,
-) -> Any:
-    """Train; an interrupted training resumes from its checkpoints in ``work``."""
-    if base is None:
-        from policy.training import forest
-
-        return forest.fit(learned_from, seed=request.seed, onto=onto)
-    from policy.training import fitting
-
-    return fitting.fit(
-        learned_from,
-        base=base,
-        work=work,
-        seed=request.seed,
-        epochs=request.epochs or fitting.EPOCHS,
-        steps=request.steps,
-        watch=watch,
-    )
-
-
 def _manifest(
     request: TrainingRequest,
     material: Material,
@@ -291,12 +286,7 @@ def _manifest(
         ),
         features=list(learned_from.states[0].features),
         rule=frozen.rule,
-        settings={
-            "cost": request.cost,
-            "seed": request.seed,
-            "epochs": request.epochs,
-            "steps": request.steps,
-        },
+        settings={name: getattr(request, name) for name in ("cost", "seed", "epochs", "steps")},
         metrics={
             "held-out questions": len(crossed.ends),
             "quality": round(mean(crossed.quality), 4),

@@ -216,7 +216,7 @@ def network_scores(
     """
     ids = token_ids(tokenizer, states)
     numbers = torch.from_numpy(columns.encode(states))
-    padding = padding_id(tokenizer)
+    padding = tokenizer.token_to_id("[PAD]")
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     outputs = np.zeros((len(ids), len(columns.actions) + 1))
     with torch.inference_mode():
@@ -225,11 +225,6 @@ def network_scores(
             inputs = padded([ids[i] for i in batch], padding)
             outputs[batch] = network(**inputs, numbers=numbers[batch]).float().numpy()
     return scores(outputs, states, columns.indices)
-
-
-def padding_id(tokenizer: Any) -> int:
-    """The token id for padding."""
-    return int(tokenizer.token_to_id("[PAD]"))
 
 
 def scores(outputs: Floats, states: Sequence[Seen], indices: Sequence[int]) -> Scores:

@@ -37,7 +37,6 @@ from policy.training.encoder import (
     network_scores,
     open_tokenizer,
     padded,
-    padding_id,
     token_ids,
 )
 from policy.training.progress import CannotTrain, TrainingCancelled, TrainingFailed, Watch
@@ -121,7 +120,7 @@ def fit(
                 disable_dropout=False,
             ),
             train_dataset=data,
-            data_collator=partial(collated, padding=padding_id(tokenizer)),
+            data_collator=partial(collated, padding=tokenizer.token_to_id("[PAD]")),
             processing_class=AutoTokenizer.from_pretrained(str(base), local_files_only=True),
             peft_config=LoraConfig(
                 r=_RANK,
