@@ -298,11 +298,16 @@ def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
     what is used up.
     """
     try:
-        if state["action"] in TRIES:
-            return _further_step(state, deps), ""
-        if state["action"] != "CONTINUE":
+        if (action := state["action"]) in TRIES:
+            tried = updated(state, further_try(state, cast(Action, action)))
+            if action == "ASK":
+                return updated(tried, reflect(tried, deps)), ""
+            return _searched(tried, deps, correcting=action == "WORDS"), ""
+        if action != "CONTINUE":
             state = updated(state, plan(state, deps))
-        return _research_step(state, deps), ""
+        taken = updated(state, next_step(state, deps))
+        # If the plan has no next step, only the step's own fields change, as in the graph.
+        return (_searched(taken, deps) if taken["query"] else taken), ""
     except BudgetExhausted as exhausted:
         return state, str(exhausted)
 
@@ -311,22 +316,6 @@ def finish(state: RunState, deps: Deps) -> RunState:
     """The state with the checked answer, if the run finishes here."""
     state = updated(state, synthesise(state, deps))
     return updated(state, verify(state, deps))
-
-
-def _research_step(state: RunState, deps: Deps) -> RunState:
-    """The state after the plan's next step; ``state`` is not changed.
-
-    If the plan has no next step, only the step's own fields change, as in the graph.
-    """
-    state = updated(state, next_step(state, deps))
-    return _searched(state, deps) if state["query"] else state
-
-
-def _further_step(state: RunState, deps: Deps) -> RunState:
-    state = updated(state, further_try(state, cast(Action, state["action"])))
-    if state["action"] == "ASK":
-        return updated(state, reflect(state, deps))
-    return _searched(state, deps, correcting=state["action"] == "WORDS")
 
 
 def _searched(state: RunState, deps: Deps, *, correcting: bool = False) -> RunState:

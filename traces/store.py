@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
+import math
 import os
 import random
 import re
@@ -41,6 +42,7 @@ _HELD = (
 )
 _FULL = ("no space left", "not enough space", "disk quota", "could not write", "file too large")
 _FULL_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_IS_STORE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
 _READ_ONLY = ("permission denied", "read-only file system")
 _DAMAGED = ("corrupt database file", "not a valid duckdb", "could not read enough bytes", "deserialize")
 _writers: dict[Path, threading.RLock] = {}
@@ -106,7 +108,7 @@ class Store:
         self._named = named
         self.patience = patience
         self._migrated = False
-        self._waiting = 0  # threads that have waited for longer than a moment
+        self._announcing = threading.Lock()  # held by the first thread that waits for longer than a moment
         self._local = threading.local()
         # Two transactions of one process that touch the same row would conflict; they take turns.
         self._writing = _writers.setdefault(path.absolute(), threading.RLock())
@@ -180,8 +182,8 @@ class Store:
         connection.execute("SET enable_progress_bar = false")  # DuckDB would draw it over the app
         with _migrating:
             if not self._migrated:
-                if self._named:
-                    _require_store(connection, self.path)
+                if self._named and not connection.execute(_IS_STORE).fetchall():
+                    raise _no_store(self.path)  # another database, or a file that DuckDB can open as one
                 _migrate(connection, self.path)
                 self._migrated = True
 
@@ -190,7 +192,7 @@ class Store:
         import duckdb
 
         deadline = time.monotonic() + self.patience
-        pause, counted = 0.01, False
+        pause, announce_at, is_first = 0.01, time.monotonic() + _ANNOUNCE_AFTER, False
         try:
             while True:
                 try:
@@ -203,9 +205,10 @@ class Store:
                         raise _store_error(error, self.path) from error
                     holder = _HOLDER.search(str(error))
                     holder_name = f"Another process (number {holder[1]})" if holder else "Another process"
-                    if not counted and time.monotonic() >= deadline - self.patience + _ANNOUNCE_AFTER:
-                        counted = True
-                        if self._count_waiting(1) == 1:
+                    if time.monotonic() >= announce_at:
+                        announce_at = math.inf
+                        is_first = self._announcing.acquire(blocking=False)
+                        if is_first:
                             self._on_wait(f"{holder_name} is using the library; waiting for it.")
                     if time.monotonic() >= deadline:
                         raise StoreBusy(
@@ -216,13 +219,8 @@ class Store:
                 time.sleep(pause * (0.5 + random.random()))
                 pause = min(pause * 1.6, 0.25)
         finally:
-            if counted:
-                self._count_waiting(-1)
-
-    def _count_waiting(self, change: int) -> int:
-        with _connecting:
-            self._waiting += change
-            return self._waiting
+            if is_first:
+                self._announcing.release()
 
     def _create(self) -> None:
         """Create the file elsewhere and move it into place, so that a kill leaves no incomplete one."""
@@ -343,13 +341,6 @@ def _store_error(error: Exception, path: Path) -> DeepthinkError:
     return StoreError(f"{path} cannot be used: {line}", "`deepthink doctor` checks it.")
 
 
-def _require_store(connection: DuckDBPyConnection, path: Path) -> None:
-    """Raise `NotAStore` for other databases, and for other files that DuckDB can open as one."""
-    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version'"
-    if not connection.execute(query).fetchall():  # fetch all: a pending result keeps the connection in use
-        raise _no_store(path)
-
-
 def _no_store(path: Path) -> NotAStore:
     return NotAStore(
         f"{path} is something else.",
@@ -361,11 +352,6 @@ def _migrations() -> list[tuple[int, str]]:
     folder = files("traces") / "migrations"
     scripts = sorted(p.name for p in folder.iterdir() if p.name.endswith(".sql"))
     return [(int(name[:4]), (folder / name).read_text("utf-8")) for name in scripts]
-
-
-def before_migration(path: Path, version: int | str) -> Path:
-    """Path of the copy of a store made before its migration from a schema version."""
-    return path.with_name(f"{path.name}.v{version}")
 
 
 def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
@@ -386,7 +372,7 @@ def _migrate(connection: DuckDBPyConnection, path: Path) -> None:
     if current == newest:
         return
     if current:
-        copy_database(connection, before_migration(path, current))
+        copy_database(connection, path.with_name(f"{path.name}.v{current}"))
     with _committed(connection):
         for version, script in scripts:
             if version > current:

@@ -271,7 +271,8 @@ def rows(text: str) -> list[Row]:
         cells = row_cells(line)
         # Empty cells at a row's end are not written.
         columns = header[: len(cells)] if len(cells) <= len(header) else [""] * len(cells)
-        label = _label(cells) or cells[0]
+        # Only cells before the label may be without letters: "2024 | 17.5 | n/a" has no label.
+        label = next((cell for cell in cells[:-1] if any(c.isalpha() for c in cell)), cells[0])
         label_index = cells.index(label)
         pairs = tuple(
             (column, cell)
@@ -318,8 +319,3 @@ def _columns(head: Sequence[str]) -> list[str]:
 def row_cells(line: str) -> list[str]:
     """The cells of a line without white space at its ends; the first cell may be empty."""
     return f" {line}".split(SEPARATOR) if line.startswith("| ") else line.split(SEPARATOR)
-
-
-def _label(cells: Sequence[str]) -> str:
-    # Only cells before the label may be without letters: "2024 | 17.5 | n/a" has no label.
-    return next((cell for cell in cells[:-1] if any(c.isalpha() for c in cell)), "")

@@ -31,7 +31,6 @@ from traces.store import (
     StoreFull,
     StoreTooNew,
     _store_error,
-    before_migration,
     copy_database,
     set_aside,
 )
@@ -198,7 +197,8 @@ def test_a_store_of_the_previous_version_is_copied_before_it_is_migrated(tmp_pat
     with old_store(path, newest - 1) as db:
         db.execute(OLD_RUN, ["r", "answered", "2026-05-03"])
         db.execute("INSERT INTO unreadable VALUES ('c', '/a.pdf', 1, 2, 3, '')")
-    for store in (Store(path), Store(before_migration(path, newest - 1))):  # the copy can be opened as well
+    copy = path.with_name(f"{path.name}.v{newest - 1}")
+    for store in (Store(path), Store(copy)):
         assert store.rows("SELECT id FROM runs") == [("r",)]
         assert store.rows("SELECT max(version) FROM schema_version") == [(newest,)]
         assert Folders(store).unreadable("c") == {"/a.pdf": Unreadable(1, 2, 3, "")}

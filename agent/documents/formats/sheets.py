@@ -52,7 +52,9 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
                 if any(map(any, rows)):
                     lines += [name, *(" ".join(filter(None, row)) for row in rows)]
                     _fill_merged(rows, sheet)
-                    blocks += _sheet(name, rows)
+                    blocks.append(Block("heading", normal(name), level=1))
+                    regions = (region for band in _bands(rows) for region in _side_by_side(band))
+                    blocks += [block for region in regions for block in _region(region)]
     except PasswordError as error:
         raise encrypted(path.name) from error
     except BaseException as error:
@@ -63,13 +65,6 @@ def read_sheets(path: Path, data: bytes) -> ParsedDocument:
     notice = f"{count} {'formula has' if count == 1 else 'formulas have'} no stored value. "
     way_out = "Save the file in a spreadsheet program, and read it again."
     return ParsedDocument(tuple(blocks), "\n".join(lines), notices=(f"{notice}{way_out}",) if count else ())
-
-
-def _sheet(name: str, rows: Sequence[_Row]) -> Iterator[Block]:
-    yield Block("heading", normal(name), level=1)
-    for band in _bands(rows):
-        for region in _side_by_side(band):
-            yield from _region(region)
 
 
 def _uncalculated(data: bytes) -> int:
@@ -114,7 +109,7 @@ def _fill_merged(rows: list[_Row], sheet: CalamineSheet) -> None:
                     row[index - left] = text
 
 
-def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+def _bands(rows: Sequence[_Row]) -> list[list[_Row]]:
     """The bands of rows between empty rows; values that continue below an empty row join the band above."""
     bands: list[list[_Row]] = []
     for filled, group in groupby(rows, key=any):
@@ -125,7 +120,7 @@ def _bands(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
                 bands[-1] += band
             else:
                 bands.append(band)
-    yield from bands
+    return bands
 
 
 def _filled(rows: Sequence[_Row]) -> set[int]:
