@@ -164,7 +164,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _UNSUPPORTED: dict[bytes | tuple[bytes, ...], tuple[str, str]] = {
-    b"GIF8": ("an animated picture", "Save it as PNG and add that."),
+    b"GIF8": ("a GIF picture", "Save it as PNG and add that."),
     (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!"): ("a compressed file", "Unpack it and add what is in it."),
 }
 _OFFICE_TYPES = {"word": DOCX, "xl": XLSX, "ppt": PPTX}  # by the folder in the package

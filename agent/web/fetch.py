@@ -322,13 +322,18 @@ def _web_address(text: str, page: httpx.URL | None = None) -> httpx.URL:
 
     Raises `PageFailed` if it is not the address of a web page, or must not be fetched.
     """
+    invalid = PageFailed("That is not a web address.", "It has to begin with https://.")
+    if page:
+        invalid = PageFailed(f"{page.host} redirects to an invalid address.", _SAVE_PAGE)
     try:
         url = (page.join(text) if page else httpx.URL(text)).copy_with(fragment=None)
-        if url.scheme not in {"http", "https"} or not url.host:
+        if url.scheme not in {"http", "https", ""}:
             raise PageFailed(
-                f"{url.scheme or 'Nothing'}: is not fetched, only http and https.",
+                f"{url.scheme}: is not fetched, only http and https.",
                 "Save the page to a file, then ingest that.",
             )
+        if not url.scheme or not url.host:
+            raise invalid
         if url.userinfo:
             raise PageFailed(
                 f"The address at {url.host} contains a name or password, which is not sent.",
@@ -337,9 +342,7 @@ def _web_address(text: str, page: httpx.URL | None = None) -> httpx.URL:
         if not 0 < _port(url) < 1 << 16:
             raise PageFailed(f"{url.host} has no port {url.port}.", "Correct the address.")
     except (httpx.InvalidURL, ValueError) as error:  # idna raises UnicodeError, which is a ValueError
-        if page:
-            raise PageFailed(f"{page.host} redirects to an invalid address.", _SAVE_PAGE) from error
-        raise PageFailed("That is not a web address.", "It has to begin with https://.") from error
+        raise invalid from error
     return url
 
 

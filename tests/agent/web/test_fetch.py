@@ -138,8 +138,9 @@ def test_the_sec_is_told_whom_to_write_to(monkeypatch: pytest.MonkeyPatch) -> No
     [
         ("file:///etc/passwd", "only http and https"),
         ("ftp://example.org/a", "only http and https"),
-        ("example.org/a", "only http and https"),
-        ("http:///a", "only http and https"),
+        ("example.org/a", "not a web address"),
+        ("//example.org/a", "not a web address"),
+        ("http:///a", "not a web address"),
         ("http://me:secret@example.org/", "name or password"),
         ("http://example.org:0/", "no port"),
         ("http://example.org:99999/", "no port"),
