@@ -25,7 +25,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -465,20 +465,7 @@ def _replay_event(session: Session, kind: str, payload: dict[str, Any]) -> None:
 
 def _rows(event: ev.Decided, seq: int, path: str) -> list[DecisionRow]:
     """The decision, and the shadow decision if there is one."""
-    row = DecisionRow(
-        seq=seq,
-        step=event.step,
-        state_version=event.state_version,
-        state=event.state,
-        valid_actions=tuple(event.valid),
-        action=event.action,
-        probabilities=event.probabilities,
-        behaviour_probability=event.behaviour_probability,
-        source=event.source,
-        latency_ms=event.latency_ms,
-        justification=event.justification,
-        path=path,
-        text=event.text,
-        features=event.features,
-    )
+    names = {field.name for field in fields(DecisionRow)} - {"shadow"}
+    facts = {name: value for name, value in event.payload().items() if name in names}
+    row = DecisionRow(seq=seq, path=path, valid_actions=tuple(event.valid), **facts)
     return [row, replace(row, **event.shadow, shadow=True)] if event.shadow else [row]

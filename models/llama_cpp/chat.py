@@ -88,21 +88,17 @@ class ChatTemplate:
             {"role": m.role, "content": defused(m.content, self._controls)} for m in messages
         ]
         options = {} if may_think else {"enable_thinking": False}
-        try:
-            return self._format_prompt(defused_messages, options)
-        except (jinja2.TemplateError, ValueError, TypeError):
-            # Some templates have no system role and require alternating turns.
+        problem: Exception | None = None
+        # Some templates have no system role and require alternating turns.
+        for turns in (defused_messages, _alternate_roles(defused_messages)):
             try:
-                return self._format_prompt(_alternate_roles(defused_messages), options)
+                return str(self._formatter(messages=turns, **options).prompt)
             except (jinja2.TemplateError, ValueError, TypeError) as error:
-                raise ModelError(
-                    f"The model's chat template does not accept these messages: {error}.",
-                    "Choose another model file.",
-                ) from error
-
-    def _format_prompt(self, messages: list[dict[str, str]], options: dict[str, bool]) -> str:
-        prompt: str = self._formatter(messages=messages, **options).prompt
-        return prompt
+                problem = error
+        raise ModelError(
+            f"The model's chat template does not accept these messages: {problem}.",
+            "Choose another model file.",
+        ) from problem
 
 
 def _alternate_roles(messages: list[dict[str, str]]) -> list[dict[str, str]]:
