@@ -89,12 +89,9 @@ class JournaledChat:
     """A chat model whose replies are kept in a journal until the next checkpoint."""
 
     def __init__(self, chat: Chat, journal: Journal) -> None:
+        self.name = chat.name
         self._chat = chat
         self._journal = journal
-
-    @property
-    def name(self) -> str:
-        return self._chat.name
 
     @property
     def context_tokens(self) -> int:

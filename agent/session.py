@@ -200,12 +200,9 @@ class MemoReader:
     """A `Reader` that reads no pair twice: after a correction, many passages of a step are the same."""
 
     def __init__(self, reader: Reader) -> None:
+        self.name = reader.name
         self._reader = reader
         self._results: dict[tuple[Any, ...], Any] = {}
-
-    @property
-    def name(self) -> str:
-        return self._reader.name
 
     def read(self, question: str, passages: Sequence[str]) -> list[Reading]:
         return self._once(("read", question), passages, partial(self._reader.read, question))

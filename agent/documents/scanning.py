@@ -64,21 +64,14 @@ def _pixels(data: bytes, number: int, longest_side: int) -> Pixels:
 class Scanning:
     """The recognised text of the files that are being read; it is stored until a file is finished.
 
-    Without a recogniser, scans are not read.
+    Without a recogniser, scans are not read. ``seconds_a_page`` is an estimate.
     """
 
     def __init__(self, recogniser: TextRecogniser | None) -> None:
+        self.is_on = recogniser is not None
+        self.seconds_a_page = recogniser.seconds_a_page if recogniser else 0.0
         self._recogniser = recogniser
         self._pages: dict[str, dict[int, ScannedPage]] = {}
-
-    @property
-    def is_on(self) -> bool:
-        return self._recogniser is not None
-
-    @property
-    def seconds_a_page(self) -> float:
-        """The estimated time for a page."""
-        return self._recogniser.seconds_a_page if self._recogniser else 0.0
 
     def pages_of(self, sha256: str) -> Mapping[int, ScannedPage] | None:
         """The recognised pages of a file, including those of an earlier reading; None if scans are off."""

@@ -30,7 +30,7 @@ from agent.steps.rerank import read
 from agent.steps.retrieve import candidate, recall
 from agent.steps.verify import verify
 from agent.text.sentences import sentences
-from models.protocols import Chat, ChatOptions, Completer, Embedder, Message, Reader
+from models.protocols import Chat, ChatOptions, Completer, Embedder, Message, Reader, Usage
 from policy.questions import Place
 from traces.library import Library
 from traces.records import Scope
@@ -91,15 +91,11 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """Cost of an answer: searches, model calls, prompt tokens computed and reused, tokens generated."""
+class Cost(Usage):
+    """Cost of an answer: that of all its model calls, their number, and that of its searches."""
 
-    steps: int = 0
     calls: int = 0
-    evaluated: int = 0
-    reused: int = 0
-    generated: int = 0
-    seconds: float = 0.0
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +179,7 @@ class OnePrompt:
         parts.on_event(ev.NodeStarted("verify", 0))
         state = updated(new_state(question), {"evidence": evidence, "draft": draft})
         state = updated(state, verify(state, deps))
-        claims, abstained = state["claims"], state["status"] != "answered"
+        claims, abstained, usage = state["claims"], state["status"] != "answered", deps.session.ledger.usage
         cited = {number for claim in claims for number in claim["cites"]}
         return Answered(
             text=state["answer"],
@@ -192,7 +188,14 @@ class OnePrompt:
             cited=_places_of(item for item in evidence if item["number"] in cited),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
-            cost=_cost(deps.session.ledger, 1, time.monotonic() - began),
+            cost=Cost(
+                usage.evaluated,
+                usage.reused,
+                usage.generated,
+                time.monotonic() - began,
+                deps.session.ledger.calls,
+                steps=1,
+            ),
             first_words=None if abstained else first_words,
         )
 
@@ -229,11 +232,6 @@ def _generate(messages: Sequence[Message], parts: Parts, ledger: Ledger) -> str:
     if reply.finish_reason == "length" and len(complete) > 1:
         return " ".join(complete[:-1])  # the last one is incomplete
     return reply.text.strip()
-
-
-def _cost(ledger: Ledger, steps: int, seconds: float) -> Cost:
-    usage = ledger.usage
-    return Cost(steps, ledger.calls, usage.evaluated, usage.reused, usage.generated, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,9 +309,9 @@ class Looped:
             cited=_places_of(sources),
             sentences=len(claims),
             flagged=sum(claim["verdict"] != "supported" for claim in claims),
-            cost=Cost(steps, end.model_calls, end.evaluated, end.reused, end.generated, seconds)
+            cost=Cost(end.evaluated, end.reused, end.generated, seconds, end.model_calls, steps)
             if end
-            else Cost(steps, seconds=seconds),
+            else Cost(seconds=seconds, steps=steps),
             stopped=end.stopped_because if end else "",
             recalled=tuple(recalled),
             noted=_places_of(item for item in evidence if item["number"] in noted),

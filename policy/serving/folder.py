@@ -71,18 +71,20 @@ Name = Annotated[str, AfterValidator(_checked_name)]
 """The name of a policy."""
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """A record in a file, or a part of one: never changed, and without other fields."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
 
-class Base(_Part):
+class Base(Part):
     """The model that a policy is an adapter of: its catalogue name, and the sha256 of its weights."""
 
     name: str
     sha256: str = Field(pattern=f"^{_SHA256}$")
 
 
-class Data(_Part):
+class Data(Part):
     """What a policy was trained on."""
 
     sha256: str  # of the examples, independent of the form they were read in
@@ -92,7 +94,7 @@ class Data(_Part):
     sources: dict[str, int] = {}  # states by the source of their quality (answer, evidence, rating, …)
 
 
-class Gate(_Part):
+class Gate(Part):
     """The gate's verdict when the policy was made: its rule in words, and the measures judged."""
 
     passed: bool
@@ -108,7 +110,7 @@ class Gate(_Part):
         return "not surely better" if lowest <= 0 else "not passed"
 
 
-class Manifest(_Part):
+class Manifest(Part):
     """Everything about a policy but its weights."""
 
     name: Name  # of the policy and of its folder

@@ -99,14 +99,11 @@ class Served:
 
     def __init__(self, folder: Path, warning: str = "") -> None:
         self.folder = folder
+        self.name = folder.name
         self.warning = warning
         self._lock = threading.Lock()
         self._loaded: tuple[Scorer, Rule] | None = None
         self._failure: DeepthinkError | None = None
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
 
     @property
     def failed(self) -> bool:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from policy.serving.folder import (
     BOX,
@@ -26,6 +26,7 @@ from policy.serving.folder import (
     Gate,
     Manifest,
     Name,
+    Part,
     Verdict,
     is_name,
     read,
@@ -59,10 +60,8 @@ class NothingBefore(DeepthinkError, title="Nothing to roll back to", kind="usage
     """Raised when there is no earlier policy to roll back to."""
 
 
-class Activation(BaseModel):
+class Activation(Part):
     """One change of the active policy."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: _Name  # the policy that became active
     at: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -72,10 +71,8 @@ class Activation(BaseModel):
     reason: str = ""  # the gate's reason, or why it was forced
 
 
-class _Record(BaseModel):
+class _Record(Part):
     """The content of `active.json`; ``before`` lists what `rollback` returns to, the latest first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
     active: _Name = BOX

@@ -57,7 +57,7 @@ def test_an_answer_is_told_with_its_evidence_and_its_cost(filled: Store, system:
     assert answered.cited == (Place("annual-report"),)
     assert (answered.sentences, answered.flagged) == (2, 1)
     assert answered.cost == Cost(
-        1, 1, answered.cost.evaluated, 0, len(wrong.split()), answered.cost.seconds
+        answered.cost.evaluated, 0, len(wrong.split()), answered.cost.seconds, calls=1, steps=1
     )
     assert answered.cost.evaluated > 20
     assert NOT_FOUND not in prompts[0], "no leave to find nothing"
