@@ -88,14 +88,9 @@ class Tree:
 
     question: str  # its id, which separates training from held-out questions
     dataset: str  # the set it is from
-    nodes: Mapping[str, Node]  # by path; "" is always present
+    nodes: Mapping[str, Node]  # by path; "", the first decision, is always present
     text: str = ""  # the question in words
     run: str = ""  # id of the run it was read from; "" if there is none
-
-    @property
-    def root(self) -> Node:
-        """The first decision."""
-        return self.nodes[""]
 
     def child(self, node: Node, action: Action) -> Node | None:
         """The state that ``action`` leads to; None for FINISH, and for unexplored actions."""

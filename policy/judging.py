@@ -120,7 +120,7 @@ def walk(tree: Tree, decide: Decide) -> Node | None:
 
     Raises `ValueError` if it chose an action that is not valid.
     """
-    node = tree.root
+    node = tree.nodes[""]
     while True:
         action = decide(node)
         if action is not None and action not in node.valid:

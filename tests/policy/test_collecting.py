@@ -64,7 +64,7 @@ def test_states_are_answered_and_scored(
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == ["", "C"]
     assert {node.source for node in tree.nodes.values() if node.quality is not None} == {source}
-    assert (tree.root.quality, tree.nodes["C"].quality) == (first, 1.0)
+    assert (tree.nodes[""].quality, tree.nodes["C"].quality) == (first, 1.0)
     assert tree.nodes["C"].detail.get("supported", 1.0) == 1.0
     assert Collected(store).held("own") == {"1"}
     assert Runs(store).recent() == []  # nobody asked it
@@ -83,7 +83,7 @@ def test_a_question_answered_at_its_end_is_worked_through_anew_where_all_are_wan
     _collect(store, [ROUTE, PLAN, READ, WRITTEN])
     _collect(store, [ROUTE, PLAN, READ, WRITTEN, WRITTEN], answers=True)
     (tree,) = load_trees(store).trees
-    assert tree.root.quality == 1.0
+    assert tree.nodes[""].quality == 1.0
     _collect(store, [], answers=True)
     _collect(store, [])
 
@@ -113,7 +113,7 @@ def test_a_step_that_found_nothing_is_tried_further_on_branches_of_its_own(store
     _collect(store, [ROUTE, TWO_APART, *[says] * 10], answers=True, reader=WordReader())
     (tree,) = load_trees(store).trees
     assert sorted(tree.nodes) == ["", "A", "AC", "C", "CA", "CW", "W", "WC"]
-    assert tree.root.valid == ("CONTINUE", "FINISH", "WORDS", "ASK")
+    assert tree.nodes[""].valid == ("CONTINUE", "FINISH", "WORDS", "ASK")
     assert tree.nodes["C"].valid == ("FINISH", "WORDS", "ASK")
     assert tree.nodes["A"].valid == ("CONTINUE", "FINISH"), "not below another"
     worth = values(tree, 0.1, {})

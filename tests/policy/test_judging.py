@@ -234,7 +234,7 @@ def test_a_policy_that_knows_nothing_is_frozen_into_the_default() -> None:
     frozen = freeze(useless, trees, COST)
     assert frozen.crossed == frozen.fitted == follow(trees, default_schedule)
     # It says the same of all states: nothing to be made of that but to leave it.
-    assert set(frozen.scorer.score([t.root.seen for t in trees]).sufficiency.tolist()) == {0.9}
+    assert set(frozen.scorer.score([t.nodes[""].seen for t in trees]).sufficiency.tolist()) == {0.9}
 
 
 def test_each_question_is_judged_with_a_margin_that_others_chose() -> None:

@@ -171,5 +171,5 @@ def test_an_encoder_goes_the_same_way(
     assert manifest.base is not None
     assert manifest.base.name == "all-minilm-l6-v2"
     tree = load_trees(Store(store_file)).trees[0]
-    row = scorer.score([tree.root.seen]).advantages[0]
-    assert manifest.rule.action(tree.root.valid, row) in tree.root.valid
+    row = scorer.score([tree.nodes[""].seen]).advantages[0]
+    assert manifest.rule.action(tree.nodes[""].valid, row) in tree.nodes[""].valid
