@@ -181,9 +181,7 @@ def _heads(line: Line, left: float, edge: float) -> bool:
     return over_values and len(line.text.split()) <= 8
 
 
-def read_pdf(
-    path: Path, data: bytes, recognised: Mapping[int, ScannedPage] | None = None
-) -> ParsedDocument:
+def read_pdf(path: Path, data: bytes, recognised: Mapping[int, ScannedPage] | None) -> ParsedDocument:
     """Read ``data`` as PDF.
 
     ``recognised`` is the text of scanned pages by page number; None if recognition is off. Raises
