@@ -30,10 +30,6 @@ class _Line:
     prefix: str  # its heading or list mark
     sentences: tuple[list[str], ...]  # each a list of repetitions, which may differ in their marks
 
-    @property
-    def heading(self) -> bool:
-        return self.prefix.startswith("#")
-
 
 def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
     """The sentences of ``draft`` with the passages they cite, not verified yet.
@@ -44,7 +40,7 @@ def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
     numbers = {item["number"] for item in evidence}
     unchecked: list[Claim] = []
     for repetitions in (
-        sentence for line in _lines(draft) if not line.heading for sentence in line.sentences
+        sentence for line in _lines(draft) if not line.prefix.startswith("#") for sentence in line.sentences
     ):
         marks = [int(n) for raw in repetitions for group in _MARK.findall(raw) for n in group.split(",")]
         unchecked.append(
@@ -70,7 +66,7 @@ def render(checked: Sequence[Claim], draft: str = "") -> str:
     remaining = iter(checked)
     output: list[str] = []
     for line in lines:
-        if line.heading:
+        if line.prefix.startswith("#"):
             heading = " ".join(repetitions[0] for repetitions in line.sentences)
             output += ["", line.prefix + _MARK.sub("", heading), ""]  # a heading is not checked
         else:
