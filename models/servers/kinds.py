@@ -67,6 +67,7 @@ class Server(ABC):
         return self.url
 
     def interrupted(self) -> ModelUnreachable:
+        """The error to raise where it stops before its answer is complete."""
         return ModelUnreachable(
             f"{self.SUBJECT} at {self.url} stopped in the middle of an answer.",
             "Look at its log; a smaller model or context may help.",
