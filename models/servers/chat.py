@@ -152,7 +152,7 @@ class Wire(httpx.BaseTransport):
         deadline = time.monotonic() + timeout
         while True:
             if cancel is not None and cancel.is_set():
-                raise GenerationCancelled(f"The call to {self._server} was cancelled.")
+                raise GenerationCancelled("The call to the server was cancelled.")
             try:
                 return items.get(timeout=POLL_SECONDS)
             except queue.Empty:
