@@ -299,7 +299,7 @@ def planned_step(state: RunState, deps: Deps) -> tuple[RunState, str]:
     """
     try:
         if (action := state["action"]) in TRIES:
-            tried = updated(state, further_try(state, cast(Action, action)))
+            tried = updated(state, further_try(state, action))
             if action == "ASK":
                 return updated(tried, reflect(tried, deps)), ""
             return _searched(tried, deps, correcting=action == "WORDS"), ""

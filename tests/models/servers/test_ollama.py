@@ -281,7 +281,7 @@ def test_what_poses_as_ollama_is_no_server(ollama: LoopbackOllama, open_chat: Op
     ollama.says = line
     for ask in (
         lambda: chat.generate(HELLO, ChatOptions()),
-        OllamaServer(ollama.url).version,
+        OllamaServer(ollama.url).about,
         lambda: embedder.embed_query("a cat"),
     ):
         with pytest.raises(ModelUnreachable, match="does not speak Ollama's API"):
