@@ -45,9 +45,10 @@ def first_problem(error: ValidationError) -> str:
 def did_you_mean(name: str, names: Collection[str], otherwise: str, prefix: str = "") -> str:
     """The way out for a name that does not exist: a similar one of ``names``, or ``otherwise``.
 
-    ``prefix`` is what all of them begin with; it does not make them similar.
+    ``prefix`` is what all of them begin with; it does not make them similar. Of a dotted name the last part
+    is enough.
     """
-    near = difflib.get_close_matches(
-        name.removeprefix(prefix), [known.removeprefix(prefix) for known in names], n=1
-    )
-    return f"Did you mean “{prefix}{near[0]}”?" if near else otherwise
+    whole = {known.removeprefix(prefix): known for known in names}
+    by_word = {word.rpartition(".")[2]: known for word, known in whole.items()} | whole
+    near = difflib.get_close_matches(name.removeprefix(prefix), by_word, n=1)
+    return f"Did you mean “{by_word[near[0]]}”?" if near else otherwise

@@ -8,10 +8,20 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.text import Text
 
-from tui.terminal import console, duration, is_live
+from tui.terminal import console, duration, is_live, size
 
 _LINE_SECONDS = 10.0  # between two lines if no bar can be drawn
 
@@ -35,17 +45,18 @@ C = TypeVar("C", bound=Counted)
 class Bar:
     """A bar, or without ``bars`` the current task as a line now and then; see `bar`."""
 
-    def __init__(self, out: Console, bars: Progress | None = None) -> None:
+    def __init__(self, out: Console, bars: Progress | None = None, *, in_bytes: bool = False) -> None:
         self._out = out
         self._bars = bars
+        self._number = size if in_bytes else "{:,}".format
         self._task: TaskID | None = None
-        self._name = ""
+        self._name, self._done = "", 0
         self._last_print = 0.0
 
     def show(self, name: str, done: int = 0, total: int | None = None, note: str = "") -> None:
         """Show the task, in a few clean words, and how much of it is done; ``total`` may be unknown."""
         if self._bars is not None:
-            if self._task is None or total is None:
+            if self._task is None or total is None or done < self._done:  # something else is counted
                 self.clear()
                 self._task = self._bars.add_task(name, total=None, note="")
             self._bars.update(self._task, description=name, completed=done, total=total, note=note)
@@ -54,8 +65,8 @@ class Bar:
                 self._out.print(Text(name))
         elif time.monotonic() - self._last_print >= _LINE_SECONDS:
             self._last_print = time.monotonic()
-            self._out.print(Text(f"{name} {done:,} of {total:,} {note}".rstrip()))
-        self._name = name
+            self._out.print(Text(f"{name} {self._number(done)} of {self._number(total)} {note}".rstrip()))
+        self._name, self._done = name, done
 
     def clear(self) -> None:
         if self._bars is not None and self._task is not None:
@@ -64,15 +75,21 @@ class Bar:
 
 
 @contextmanager
-def bar(out: Console, *, plain: bool = False) -> Iterator[Bar]:
-    """A bar that disappears at the end; lines if none can be drawn, or if ``plain``."""
+def bar(out: Console, *, plain: bool = False, in_bytes: bool = False) -> Iterator[Bar]:
+    """A bar that disappears at the end; lines if none can be drawn, or if ``plain``.
+
+    What is counted ``in_bytes`` has its speed and the time left beside it.
+    """
     if not is_live(plain=plain):
-        yield Bar(out)
+        yield Bar(out, in_bytes=in_bytes)
         return
+    counts: list[ProgressColumn] = [MofNCompleteColumn()]
+    if in_bytes:
+        counts = [DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(compact=True)]
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        *counts,
         TextColumn("{task.fields[note]}", style="dim", markup=False),
         console=out,
         transient=True,

@@ -100,6 +100,6 @@ def policies() -> Iterable[_Completion]:
 
 @_completer
 def settings() -> Iterable[_Completion]:
-    from tui.settings.settings import keys
+    from tui.settings.settings import fields
 
-    return keys().items()
+    return [(key, field.description or "") for key, field in fields().items()]

@@ -216,7 +216,6 @@ _ALL = (
     _hidden("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
     Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
     Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
-    Action("decisions.teach", "t", "teach", "Teach", "Switch between automatic decisions and yours."),
     Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),
     Action(
         "policy.rollback", "b", "rollback", "Roll back", "Go back to the policy that was active before."
@@ -282,6 +281,7 @@ _RENAMED: Final[Mapping[str, str]] = {
     "app.decisions": "app.learn",
     "app.policy": "app.learn",
     "decisions.reload": "learn.reload",
+    "decisions.teach": "run.teach",
     "policy.reload": "learn.reload",
     "policy.policies": "learn.previous",
     "policy.training": "learn.next",

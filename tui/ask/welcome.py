@@ -42,8 +42,7 @@ class Inventory:
     smaller: str  # a smaller language model to choose instead; "" if there is a language model
     missing_with_smaller: Sequence[ModelEntry]  # the models to fetch then
     documents: int  # in the library
-    samples: bool  # whether they include the whole sample library
-    sample_documents: int  # in the sample library
+    has_own: bool  # whether they are more than the sample library
     question: str  # that the sample library answers
 
 
@@ -61,17 +60,14 @@ def look(engine: Engine) -> Inventory:
     offers_smaller = model != SMALLER.name and any(entry.name == model for entry in missing)
     others = [entry for entry in missing if entry.name not in {model, SMALLER.name}]
     collections = Library(engine.store).collections()
-    document_counts = {collection.name: collection.documents for collection in collections}
-    sample_counts = {name: len(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
     return Inventory(
         settings.model,
         missing,
         sum(begun(entry) for entry in missing),
         SMALLER.name if offers_smaller else "",
         others if is_here(SMALLER) else [SMALLER, *others],
-        sum(document_counts.values()),
-        all(document_counts.get(name, 0) >= count for name, count in sample_counts.items()),
-        sum(sample_counts.values()),
+        sum(collection.documents for collection in collections),
+        any(one.documents and not sample_library.is_sample(one) for one in collections),
         sample_library.demo_question().question,
     )
 
@@ -167,8 +163,7 @@ stays.
             case 2:
                 self._read("sampling", IngestJob.of_samples(deepthink(self).engine))
             case _:
-                alone = inventory.samples and inventory.documents == inventory.sample_documents
-                self.dismiss(inventory.question if alone else "")
+                self.dismiss("" if inventory.has_own else inventory.question)
 
     def action_small(self) -> None:
         if self._inventory is not None:
@@ -324,18 +319,17 @@ stays.
         if inventory is None or self._step() < 2:
             return "Samples about a company that does not exist, or your own."
         if self._step() == 2:
-            count = inventory.sample_documents
-            samples = f"the sample library: {count} documents about a company that does not exist."
+            samples = "the sample library: twelve documents about a company that does not exist."
             own_documents = f"{self._key('files')} chooses documents of your own."
             return f"{self._key('next')} reads {samples}\n{own_documents}"
-        samples = ", the samples among them" if inventory.samples else ""
+        samples = "" if inventory.has_own else ", all of them samples"
         return f"{inventory.documents} in the library{samples}."
 
     def _question_step(self) -> str:
         inventory = self._inventory
         if self._busy == "reading":
             return "What you want to know of your documents."
-        if inventory is not None and inventory.documents and not inventory.samples:
+        if inventory is not None and inventory.has_own:
             return f"{self._key('next')} goes to the prompt: ask what you want to know of your documents."
         quoted = f"“{inventory.question}”" if inventory is not None else ""
         if self._step() == 3:

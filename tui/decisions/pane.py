@@ -20,7 +20,7 @@ from tui.app.base import Pane
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import QUIET, Sheet, facts, titled
-from tui.app.offers import ask_screen, deepthink
+from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import (
     NOT_POSSIBLE,
@@ -37,8 +37,7 @@ from tui.decisions.strip import (
     took,
 )
 from tui.run.fold import RunFold, fold_of
-from tui.run.live import Steers
-from tui.run.words import ENOUGH, GRADES, STEP_ENDINGS, UNSURE, ending, local_time, status, step_question
+from tui.run.words import ENOUGH, GRADES, STEP_ENDINGS, UNSURE, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
 
 _MAX_RUNS = 2000
@@ -64,8 +63,6 @@ class DecisionDetail(Sheet):
 The decision with its full reason, and what the decider saw: exactly the figures and words that are
 stored, and that a policy learns from. Below: what a second source (the *shadow*) would have done in its
 place, and your label.
-
-**↑ ↓** scroll.
 """
 
     def __init__(self) -> None:
@@ -89,21 +86,14 @@ place, and your label.
 def detail(row: Row, width: int) -> list[Content]:
     """The details of a decision, in lines of at most ``width`` cells."""
     event, label = row.decided, row.label
-    if isinstance(event, ev.Asked):
-        keys = [f"{number} {name}" for number, name in numbered(event.options)]
-        rows: list[Fact] = [
-            ("it asks", one_line(event.question)),
-            ("suggested", action(event.suggested)),
-            ("how sure", _bars(event.probabilities, event.options, width)),
-            ("your turn", f"{', '.join(keys)}, with the cursor on its row"),
-        ]
-        return _section("The run waits for you", rows, width)[:-1]
+    if isinstance(event, ev.Asked):  # the row says it all
+        return []
     lines = _section("Decision", _decision(event, width), width)
     lines += _section("What the decider saw", _state(event), width)
     if event.shadow:
         lines += _section("Second opinion, not acted on", _opinion(event.shadow, event, width), width)
     if label:
-        rows = [
+        rows: list[Fact] = [
             ("you say", Content.styled(judgement(label, event.action), "bold $accent")),
             ("given", ORIGINS.get(label.origin, label.origin)),
             ("because", one_line(label.note)),
@@ -202,22 +192,9 @@ def _section(title: str, rows: Iterable[Fact], width: int) -> list[Content]:
     return titled(title, facts(shown, width, _NAME_WIDTH))
 
 
-_POLL_SECONDS = 0.4  # how often a live run is checked; it is drawn only if it has changed
-
 _EMPTY = """\
-Whenever a run has finished a step of its plan it decides:
-
-→ CONTINUE   take the next step
-↻ REVISE     plan what is left anew
-■ FINISH     answer from what was found
-
-Where a step found nothing it may also be tried further:
-
-+ MORE       read more passages
-≈ WORDS      search in other words
-» ASK        ask the model
-
-Each decision is kept with everything it was taken from, and shown here.
+Whenever a run has finished a step of its plan it decides whether to take the next one, to plan anew what is
+left, or to answer. Each decision is kept with everything it was taken from, and shown here.
 Press {ask} and ask something that takes more than one step.
 """
 
@@ -226,32 +203,21 @@ _READING = Content.styled("Reading the stored runs …", "bold $primary")
 
 
 class DecisionsPane(Pane):
-    """Shows the current or last run, else the newest stored one; keys switch to the others."""
+    """Shows the newest run that decided something, as far as it is stored; keys switch to the others."""
 
     BINDINGS = bindings("decisions")
     HELP = """
-### Decisions
+### The decisions of one run
 
-The decisions of one run, and beside them what the decider saw, why it decided so, and what another source
-would have done.
-
-- **[** and **]** go to the older or newer run.
-- **1 2 3** say what the decision under the cursor should have been: CONTINUE, REVISE, FINISH; **4 5 6**,
-  where a step found nothing: MORE passages, other WORDS, or ASK the model.
-  **Backspace** removes the label. A policy learns from these labels, together with the outcomes.
-- **t** turns *teach mode* on or off: a live run then waits at each decision until you take it, here with
-  these keys on the last row, or on the Ask screen.
-- **Tab** goes between the decisions and their details.
+Beside them is what the decider saw, why it decided so, and what another source would have done. A policy
+learns from what you say of them, together with the outcomes.
 """
 
     def __init__(self) -> None:
         super().__init__("Decisions", id="decisions")
-        self._stored_runs: list[str] | None = None  # their ids, newest first
-        self._requested_id = ""  # id of the run being read
-        self._followed_id = ""  # id of the live run that was shown automatically
-        self._fold: RunFold | None = None
-        self._run: Run | None = None
-        self._drawn_state: tuple[object, ...] = ()
+        self._run_ids: Sequence[str] = ()  # newest first
+        self._requested_id = ""  # id of the run that is shown or being read
+        self._shown: tuple[RunFold, Run] | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="run")
@@ -263,30 +229,11 @@ would have done.
             yield DecisionDetail()
 
     def on_mount(self) -> None:
-        """Read the stored runs; while the screen is shown, poll the live run."""
         self._show_message(_READING)
-        self.set_interval(_POLL_SECONDS, self._follow_ask_run)
-        self._list_runs()
+        self.read_again()
 
     def read_again(self) -> None:
-        if self._stored_runs is not None:  # runs may have been added or deleted
-            self._list_runs()
-        self._follow_ask_run()
-
-    @property
-    def _shown_id(self) -> str:
-        return self._fold.run_id if self._fold is not None else ""
-
-    def show_run(self, run_id: str) -> None:
-        """Show the run with this id, live or stored."""
-        live = self._ask_fold()
-        if live is not None and live.run_id == run_id:
-            self._show_fold(live, None)
-        else:
-            self._requested_id = run_id
-            self._read_run(run_id)
-
-    def _list_runs(self) -> None:
+        """List the runs, and read the one on the screen again: it may go on."""
         store = deepthink(self).engine.store
 
         def work() -> list[str]:
@@ -294,79 +241,46 @@ would have done.
 
         in_background(self, work, self._show_listed_runs, group="runs", exclusive=True)
 
+    def _show_listed_runs(self, run_ids: Sequence[str]) -> None:
+        """Stay at the run that the user has gone to, else show the newest."""
+        has_gone = self._requested_id in run_ids and self._requested_id not in self._run_ids[:1]
+        self._run_ids = run_ids
+        if run_ids:
+            self._read_run(self._requested_id if has_gone else run_ids[0])
+        else:
+            text = _EMPTY.format(ask=deepthink(self).key_for("app.ask"))
+            self._show_message(Content.assemble(("No decisions yet", "bold $primary"), "\n\n", text))
+
     def _read_run(self, run_id: str) -> None:
+        self._requested_id = run_id
         store = deepthink(self).engine.store
 
         def work() -> tuple[RunFold, Run]:
             run = Runs(store).find(run_id)
             return fold_of(store, run), run
 
-        def show(read: tuple[RunFold, Run]) -> None:
-            if run_id == self._requested_id:
-                self._show_fold(*read)
-
-        in_background(self, work, show, group="run", exclusive=True)
-
-    # --- the run of the Ask screen ---------------------------------------------------------------
-
-    def _ask_screen(self) -> Steers | None:
-        screen = ask_screen(self)
-        return screen if isinstance(screen, Steers) else None
-
-    def _ask_fold(self) -> RunFold | None:
-        """The live or last run of the Ask screen, once it has an id and something to show."""
-        ask_screen = self._ask_screen()
-        fold = ask_screen.fold if ask_screen is not None else None
-        if fold is None or not fold.run_id or (fold.over and not fold.decisions):
-            return None
-        return fold
-
-    def _follow_ask_run(self) -> None:
-        fold = self._ask_fold()
-        if fold is None or not self.screen.is_current:
-            return
-        if fold.run_id != self._followed_id:
-            self._followed_id = fold.run_id
-            self.show_run(fold.run_id)
-        elif fold.run_id == self._shown_id and self._state_of(fold) != self._drawn_state:
-            self._show_fold(fold, None)
-            self.query_one(DecisionStrip).read_labels()
-
-    def _state_of(self, fold: RunFold) -> tuple[object, ...]:
-        ask_screen = self._ask_screen()
-        teaching = ask_screen is not None and ask_screen.teaching
-        return (id(fold), len(fold.decisions), fold.unanswered, fold.over, fold.paused, teaching)
-
-    # --- stored runs -----------------------------------------------------------------------------
-
-    def _show_listed_runs(self, run_ids: list[str]) -> None:
-        self._stored_runs = run_ids
-        self._show_heading()
-        if self._shown_id:
-            return
-        if run_ids:
-            self.show_run(run_ids[0])
-        elif self._ask_fold() is None:
-            text = _EMPTY.format(ask=deepthink(self).key_for("app.ask"))
-            self._show_message(Content.assemble(("No decisions yet", "bold $primary"), "\n\n", text))
+        in_background(self, work, self._show_run, group="run", exclusive=True)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        if not self._shown_id:  # the app shows later failures, and the run stays on the screen
-            self._stored_runs = None
+        if self._shown is None:  # the app shows later failures, and the run stays on the screen
             self._show_message(failure_text(self, message.error, "learn.reload"))
 
-    def _show_fold(self, fold: RunFold, run: Run | None) -> None:
-        self._fold, self._run = fold, run
-        self._requested_id = fold.run_id
-        self._drawn_state = self._state_of(fold)
+    def _show_run(self, read: tuple[RunFold, Run]) -> None:
+        strip, (fold, run) = self.query_one(DecisionStrip), read
+        if run.id != self._requested_id:
+            return
+        is_other = self._shown is None or self._shown[0].run_id != fold.run_id
+        self._shown = read
         self._show_only("#both")
-        strip = self.query_one(DecisionStrip)
         strip.show_run(fold)
+        if not is_other:
+            strip.read_labels()
         self._show_detail()
-        self._show_heading()
+        self._show_heading(fold, run)
 
     def _show_message(self, text: Content) -> None:
+        self._shown = None
         self.query_one("#message", Static).update(text)
         self.query_one("#run", Static).update("")
         self._show_only("#message")
@@ -385,81 +299,40 @@ would have done.
         message = self.query_one("#message")
         (message if message.display else self.query_one(DecisionStrip)).focus()
 
-    def _show_heading(self) -> None:
+    def _show_heading(self, fold: RunFold, run: Run) -> None:
         """Show the question of the run, and its state below."""
-        fold, run = self._fold, self._run
-        if fold is None:
-            return
-        ask_screen = self._ask_screen()
-        decisions = counted(len(fold.decisions), "decision")
-        if run is not None:
-            about = [local_time(run.started), status(run, partial=fold.partial), decisions]
-        elif ask_screen is not None and fold is ask_screen.fold and not fold.over:
-            teaching, paused = ["teach mode"] * ask_screen.teaching, ["paused"] * fold.paused
-            about = ["● live", decisions, *teaching, *paused]
-        else:
-            about = [ending(fold), decisions]
-        order = self._order()
-        if len(order) > 1 and self._shown_id in order:
-            about.append(f"run {order.index(self._shown_id) + 1} of {len(order)}")
-        question = one_line(fold.question) or "…"
-        text = Content.assemble((question, "bold"), "\n", (" · ".join(about), QUIET))
-        if fold.unanswered is not None and fold.unanswered.about == "decide":
-            wait = "? It waits for you: 1, 2 or 3 on the last row takes the decision."
-            text = Content.assemble(text, "\n", (wait, "bold $accent"))
+        about = [
+            local_time(run.started),
+            status(run, partial=fold.partial),
+            counted(len(fold.decisions), "decision"),
+        ]
+        if len(self._run_ids) > 1:
+            about.append(f"run {self._run_ids.index(run.id) + 1} of {len(self._run_ids)}")
+        text = Content.assemble((one_line(fold.question), "bold"), "\n", (" · ".join(about), QUIET))
         self.query_one("#run", Static).update(text)
-
-    def _order(self) -> list[str]:
-        """Ids of the runs to switch between, newest first."""
-        ids = self._stored_runs or []
-        fold = self._ask_fold()
-        return [fold.run_id, *ids] if fold is not None and fold.run_id not in ids else ids
 
     # --- actions ---------------------------------------------------------------------------------
 
     def action_run(self, newer: int) -> None:
         """Go to the older (-1) or newer (1) run."""
-        order = self._order()
-        if not order:
-            return
-        index = order.index(self._requested_id) if self._requested_id in order else 0
-        target = index - newer
-        if 0 <= target < len(order):
-            self.show_run(order[target])
+        target = self._run_ids.index(self._requested_id) - newer if self._run_ids else -1
+        if 0 <= target < len(self._run_ids):
+            self._read_run(self._run_ids[target])
         elif target < 0:
             self.notify("This is the newest run.")
         else:
             self.notify("There is no older run with decisions.")
 
-    def action_teach(self) -> None:
-        ask_screen = self._ask_screen()
-        if ask_screen is not None:
-            ask_screen.action_teach()
-            self._follow_ask_run()
-
     def reload(self) -> None:
         """Read everything again, and show the newest run."""
-        self._stored_runs = None
-        self._requested_id = self._followed_id = ""
-        self._fold = self._run = None
+        self._requested_id = ""
         self._show_message(_READING)
-        self._list_runs()
-        self._follow_ask_run()
+        self.read_again()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Switching needs a run on the screen, teaching needs the Ask screen."""
-        if action == "run":
-            return True if self._shown_id else None
-        if action == "teach":
-            return True if self._ask_screen() is not None else None
-        return True
+        """Switching needs a run on the screen."""
+        return True if action != "run" or self._shown is not None else None
 
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
         self.query_one(DecisionDetail).show(self.query_one(DecisionStrip).current)
-
-    @on(DecisionStrip.Answered)
-    def _reply_to_run(self, message: DecisionStrip.Answered) -> None:
-        ask_screen = self._ask_screen()
-        if ask_screen is not None and ask_screen.live is not None and self._fold is self._ask_fold():
-            ask_screen.live.steering.reply(message.action)

@@ -157,14 +157,8 @@ class DecisionStrip(MarkedList):
 After each step the run decides: → CONTINUE with the plan, ↻ REVISE what is left of it, or ■ FINISH and
 answer. Where a step found nothing it may also + read MORE passages, ≈ search in other WORDS, or » ASK the
 model. A row tells which it was, how probable whoever decided held each (– was not possible), and whether a
-second source, the *shadow*, would have done the same (=) or not (≠).
-
-- **↑ ↓** go from decision to decision.
-- **1 2 3** (or c r f) say what it should have been: CONTINUE, REVISE, FINISH; **4 5 6** (or m w a): MORE,
-  WORDS, ASK. ✎ marks what you said.
-- **Backspace** takes that back.
-
-Where the run waits for you (teach mode), the last row asks, and these keys answer it.
+second source, the *shadow*, would have done the same (=) or not (≠). ✎ marks what you say that it should
+have been. Where the run waits for you (teach mode), the last row asks, and the same keys answer it.
 """
 
     @dataclass

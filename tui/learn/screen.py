@@ -57,15 +57,8 @@ class LearnScreen(DeepScreen):
 
 After each step a run decides whether to continue, to revise its plan or to finish. Here you say what it
 should have decided, and train a policy from that, which then decides in its place. The first lines say how
-many decisions there are to learn from.
-
-- **→** and **←** go through the decisions, the policies and the training; **F5** goes to the decisions.
-- Among the policies, **Enter** or **p** makes the one under the cursor active, **b** goes back to the one
-  before. One that the gate did not pass can still be used; that is recorded.
-- **t** goes from there to the training and, pressed there, starts it. **Escape** stops it after the current
-  step. It continues while you are on other screens. A training that was stopped, also by leaving the app,
-  is resumed when you start the same one again; a forest starts anew.
-- **u** reads everything again.
+many decisions there are to learn from. A policy that the gate did not pass can still be used; that is
+recorded.
 
 The settings *Who decides* and *Second opinion* (F8) choose the rules, the language model or the policy, and
 whose opinion is recorded beside each decision without being acted on. `deepthink traces stats` counts how
@@ -88,6 +81,7 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
 
     def on_mount(self) -> None:
         self._tell_purpose(Content.styled("Counting the decisions …", QUIET))
+        self.follow_store(self._decisions.read_again)
 
     def focus_input(self) -> None:
         self._show_view("decisions")
@@ -221,15 +215,13 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         self._policy_state = state
         self._tell_purpose(_gathered(state.counts, state.plans))
         self.query_one(PoliciesPane).show(state)
-        self.query_one(TrainingChoice).show(state.stores, state.counts, state.plans)
+        self.query_one(TrainingChoice).show(state)
         self._panel.learned_decides = state.decider == LEARNED
         self.refresh_bindings()
 
     def _report_change(self, activation: Activation) -> None:
         forced = actions.FORCED if activation.forced else ""
-        self.notify(
-            f"{activation.name} is active{forced}. It decides from the next question on.", markup=False
-        )
+        self.notify(f"{activation.name} is active{forced}, from the next question on.", markup=False)
         self._read_policies()
         self.tell_ask()
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 DEFAULT_COLLECTION = "documents"
-DESCRIPTION_HINT = "Optional, in one line; helps to choose where to search"
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _NAME = re.compile(r"\w[\w .&+-]{0,63}")
 _FETCH_SECONDS = 120.0  # the user waits for it, and a filing may be large

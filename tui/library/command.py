@@ -44,7 +44,6 @@ _STAGES = {
     "fused": "these rankings joined, which sets the order",
 }
 """The stages of a search, with what the score of each says."""
-_OPTIONAL = {"pages", "date", "by"}  # columns of documents
 
 _Collections = Annotated[
     list[str] | None,
@@ -377,19 +376,13 @@ def remove(
 def _document_table(library: Library, documents: list[Document]) -> Table:
     with library.together():
         sections = [len(library.sections(Scope(documents=(d.id,)))) or "" for d in documents]
-    values: dict[str, list[object]] = {
-        "no.": [d.id for d in documents],
-        "document": [d.name for d in documents],
-        "sections": [*sections],
-        "pages": [d.pages or "" for d in documents],
-        "passages": [d.chunks for d in documents],
-        "coverage": [f"{d.coverage:.1%}" for d in documents],
-        "date": [d.date for d in documents],
-        "by": [_author(d) for d in documents],
-    }
-    shown = {name: column for name, column in values.items() if name not in _OPTIONAL or any(column)}
+    rows = [
+        (d.id, d.name, count, d.pages or "", d.chunks, f"{d.coverage:.1%}", d.date, _author(d))
+        for d, count in zip(documents, sections, strict=True)
+    ]
+    headers = ("no.", "document", "sections", "pages", "passages", "coverage", "date", "by")
     right = ("no.", "sections", "pages", "passages", "coverage")
-    return table(list(shown), zip(*shown.values(), strict=True), right=right, whole=("date",))
+    return table(headers, rows, right=right, whole=("date",), spare=("by", "date", "pages"))
 
 
 def _author(document: Document) -> str:

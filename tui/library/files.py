@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from rich.text import Text
@@ -20,23 +21,17 @@ from textual.widgets import DirectoryTree, Input, Label, Static, Tree
 from textual.widgets._directory_tree import DirEntry
 from textual.widgets.tree import TreeNode
 
-from agent.documents import sample_library
+from agent.documents.sample_library import is_sample
 from agent.documents.sources import why_skipped
 from traces.library import Library
 from traces.paths import existing_path
+from traces.records import Collection
 from tui.app.base import KeyLine
 from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.library.actions import (
-    DEFAULT_COLLECTION,
-    DESCRIPTION_HINT,
-    Intake,
-    completions,
-    intake,
-    split_paths,
-)
+from tui.library.actions import DEFAULT_COLLECTION, Intake, completions, intake, split_paths
 from tui.terminal import one_line
 
 if TYPE_CHECKING:
@@ -98,10 +93,8 @@ class PathTree(DirectoryTree):
     HELP = """\
 ### The files
 
-**Space** marks files and folders, **Enter** reads what is marked, or the file under the cursor; paths in
-the line above are read with it. **→** opens a folder and **←** closes it, **Backspace** shows the folder
-above, **.** shows or hides hidden files; other letters go to the line above. A folder is read as a
-whole: documents whose files are gone are removed from the collection.
+What is marked is read, or the file under the cursor; paths in the line above, where letters go, are read
+with it. A folder is read as a whole: documents whose files are gone are removed from the collection.
 """
     ICON_NODE = "▸ "
     ICON_NODE_EXPANDED = "▾ "
@@ -192,16 +185,6 @@ whole: documents whose files are gone are removed from the collection.
         self.reload()
 
 
-class _Choice(NamedTuple):
-    """What is chosen, and what Enter and Space do to it where the focus is."""
-
-    text: str  # in the line for paths
-    marked: list[Path]
-    highlighted: Path | None  # if there is nothing else
-    in_tree: bool
-    turns: bool  # whether Enter opens or closes a folder
-
-
 class FilesScreen(ModalScreen[Intake | None]):
     """Dialog that returns the files to read and their collection; None if cancelled."""
 
@@ -216,8 +199,6 @@ class FilesScreen(ModalScreen[Intake | None]):
         self._start = start  # the folder shown first
         self._collection = collection  # proposed, except a sample one; "" for the one in the settings
         self._settings: Settings | None = None
-        self._descriptions: dict[str, str] = {}
-        self._choice: _Choice | None = None  # as described last
 
     def compose(self) -> ComposeResult:
         with Vertical(id="files"):
@@ -228,9 +209,6 @@ class FilesScreen(ModalScreen[Intake | None]):
             with Horizontal(classes="field"):
                 yield Label("Collection")
                 yield Input(id="collection", placeholder=DEFAULT_COLLECTION)
-            with Horizontal(classes="field"):
-                yield Label("Description")
-                yield Input(id="description", placeholder=DESCRIPTION_HINT)
             yield KeyLine()
 
     def on_mount(self) -> None:
@@ -238,25 +216,19 @@ class FilesScreen(ModalScreen[Intake | None]):
             self._to_path_line()
         in_background(self, self._load_collections, self._show_collections, group="collections")
 
-    def _load_collections(self) -> tuple[Settings, dict[str, str]]:
+    def _load_collections(self) -> tuple[Settings, list[Collection]]:
         engine = deepthink(self).engine
-        collections = Library(engine.store).collections()
-        return engine.settings(), {c.name: c.description for c in collections}
+        return engine.settings(), Library(engine.store).collections()
 
-    def _show_collections(self, loaded: tuple[Settings, dict[str, str]]) -> None:
-        settings, self._descriptions = loaded
+    def _show_collections(self, loaded: tuple[Settings, list[Collection]]) -> None:
+        settings, collections = loaded
         self._settings = settings
         field = self.query_one("#collection", Input)
-        field.suggester = SuggestFromList(self._descriptions, case_sensitive=False)
+        field.suggester = SuggestFromList((one.name for one in collections), case_sensitive=False)
         if not field.value:
-            chosen = "" if self._collection in sample_library.COLLECTIONS else self._collection
-            field.value = chosen or settings.collection or DEFAULT_COLLECTION
-
-    @on(Input.Changed, "#collection")
-    def _show_description(self, event: Input.Changed) -> None:
-        description = one_line(self._descriptions.get(event.value, ""), 80)
-        placeholder = description or DESCRIPTION_HINT
-        self.query_one("#description", Input).placeholder = placeholder
+            own = {collection.name for collection in collections if not is_sample(collection)}
+            chosen = self._collection if self._collection in own else settings.collection
+            field.value = chosen or DEFAULT_COLLECTION
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "read":
@@ -281,17 +253,19 @@ class FilesScreen(ModalScreen[Intake | None]):
         self.set_focus(line)  # at once: it gets the next key
         return line
 
-    @on(Input.Changed, "#path")
-    @on(PathTree.Changed)
     @on(Tree.NodeHighlighted)
     @on(events.DescendantFocus)
-    def _describe(self) -> None:
-        self.refresh_bindings()  # what Enter does
-        choice = self._selected_paths()
-        if choice == self._choice:
-            return  # keep the message, which may say why it cannot be read
-        self._choice = choice
-        self._tell(_enter_hint(choice))
+    def _show_what_enter_does(self) -> None:
+        self.refresh_bindings()
+
+    @on(Input.Changed, "#path")
+    @on(PathTree.Changed)
+    def _tell_marked(self) -> None:
+        """Tell how many are marked, in place of what was wrong before."""
+        self.refresh_bindings()
+        marked = len(self.query_one(PathTree).marked)
+        also = " and the path above" if self.query_one(PathInput).value.strip() else ""
+        self._tell(f"Enter reads what is marked ({marked}){also}." if marked else "")
 
     @on(Input.Changed, "#path")
     def _show_folder(self, event: Input.Changed) -> None:
@@ -303,17 +277,12 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     @on(PathTree.ReadRequested)
     def action_read(self) -> None:
-        self._choice = self._selected_paths()  # so that what is told about it stays
         names, settings = self._names(), self._settings
         if not names or settings is None:
             self._tell("Mark something to read with the space bar, or type a path.", is_error=True)
             return
         collection = self.query_one("#collection", Input).value.strip()
-        description = self.query_one("#description", Input).value
-
-        def work() -> Intake:
-            return intake(names, settings, collection or None, description)
-
+        work = partial(intake, names, settings, collection or None)
         in_background(self, work, self._accept, group="check", exclusive=True)
 
     def _accept(self, selection: Intake) -> None:
@@ -325,42 +294,15 @@ class FilesScreen(ModalScreen[Intake | None]):
             message.stop()
             self._tell(f"{message.error.message} {way_out(self, message.error)}", is_error=True)
 
-    def _selected_paths(self) -> _Choice:
-        text, tree = self.query_one("#path", PathInput).value, self.query_one(PathTree)
-        marked_paths = list(tree.marked)
-        highlighted = None if text.strip() or marked_paths else tree.under_cursor
-        in_tree = self.focused is tree
-        return _Choice(
-            text, marked_paths, highlighted, in_tree, in_tree and bool(tree.check_action("turn", ()))
-        )
-
     def _names(self) -> list[str]:
-        choice = self._selected_paths()
-        if choice.highlighted is None:
-            return [*split_paths(choice.text), *map(str, choice.marked)]
-        node = self.query_one(PathTree).cursor_node
-        return [str(choice.highlighted)] if node is not None and not node.allow_expand else []
+        """What is typed and marked, else the file under the cursor."""
+        text, tree = self.query_one(PathInput).value, self.query_one(PathTree)
+        node = tree.cursor_node
+        if text.strip() or tree.marked or node is None or node.allow_expand:
+            return [*split_paths(text), *map(str, tree.marked)]
+        return [str(tree.under_cursor)]
 
     def _tell(self, message: str, *, is_error: bool = False) -> None:
         line = self.query_one("#message", Static)
         line.update(f"✗ {message}" if is_error else message)
         line.set_class(is_error, "error")
-
-
-def _enter_hint(choice: _Choice) -> str:
-    paths = (path for path in split_paths(choice.text) if "://" not in path)
-    missing = next((path for path in paths if existing_path(path) is None), None)
-    if missing is not None:
-        return f"{one_line(missing, 60)} does not exist."
-    if choice.marked:
-        reads = "it" if len(choice.marked) == 1 else "them"
-        also = ", and the path above" if choice.text.strip() else ""
-        return f"{len(choice.marked)} marked: Enter reads {reads}{also}."
-    if choice.text.strip():
-        return "Enter in the line above reads it." if choice.turns else "Enter reads it."
-    if choice.highlighted is None:
-        return ""
-    name = one_line(choice.highlighted.name or str(choice.highlighted), 40)
-    if choice.highlighted.is_dir():
-        return f"{name}: Space marks it." if choice.in_tree else ""
-    return f"Enter reads {name}.{' Space marks it.' * choice.in_tree}"

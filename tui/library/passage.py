@@ -247,8 +247,7 @@ class DocumentText(ScrollView, can_focus=True):
     HELP = """\
 ### The document
 
-The passages of the document in their order. **N** and **P** go from passage to passage, the arrows and
-the page keys scroll, **/** finds words, **C** copies the passage with the bar in the margin. The supporting
+The passages of the document in their order; keys are for the one with the bar in the margin. The supporting
 sentence is between “ and ”.
 """
     DEFAULT_CSS = """

@@ -81,7 +81,7 @@ class LibraryScreen(DeepScreen):
 
     def on_mount(self) -> None:
         self.watch(self.app, "engine_states", self._show_folder_state)
-        self.follow_store(self._look_for_changes)
+        self.follow_store(self.action_refresh)
 
     def _show_folder_state(self, states: dict[str, tuple[EngineState, str]]) -> None:
         state = states.get("folders")
@@ -96,13 +96,6 @@ class LibraryScreen(DeepScreen):
     @on(events.ScreenResume)
     def action_refresh(self) -> None:
         self._start(self._list_shelves, self._show_shelves, "shelves")
-
-    def _look_for_changes(self) -> None:
-        self._start(self._list_shelves, self._show_if_changed, "shelves")
-
-    def _show_if_changed(self, shelved: _Shelved) -> None:
-        if shelved != self._shelved:
-            self._show_shelves(shelved)
 
     @property
     def _library(self) -> Library:
@@ -129,15 +122,17 @@ class LibraryScreen(DeepScreen):
     # --- the shelves -------------------------------------------------------------------------
 
     def _show_shelves(self, loaded: _Shelved) -> None:
-        self._shelved = loaded
         collections, self._documents, self._unread, self._embedder, followed = loaded
+        key = self.deepthink.key_of("library.changes")
+        self.query_one(Notice).tell(f"{followed} {key} shows more." if followed and key else followed)
+        if loaded == self._shelved:
+            return
+        self._shelved = loaded
         self._collections = collections
         self.query_one(Shelves).show(collections, self._documents)
         self.query_one("#shelves").set_class(not collections, "-empty")
         if collections and self.focused is None:  # the tree was hidden while it was empty
             self.set_focus(self.query_one(Shelves))
-        key = self.deepthink.key_of("library.changes")
-        self.query_one(Notice).tell(f"{followed} {key} shows more." if followed and key else followed)
         self.call_after_refresh(self._show_details)  # what is under the cursor may be gone
         self.refresh_bindings()
 
@@ -320,10 +315,10 @@ class LibraryScreen(DeepScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if not self.is_mounted:
             return True
-        from agent.documents.sample_library import COLLECTIONS
+        from agent.documents.sample_library import COLLECTIONS, is_sample
 
         panel, item = self.query_one(IngestPanel), self.query_one(Shelves).chosen
-        nonempty = {collection.name for collection in self._collections or () if collection.documents}
+        samples = sum(map(is_sample, self._collections or ()))
         browsing = not self._searching
         has_item = browsing and item is not None
         possible = {
@@ -333,7 +328,7 @@ class LibraryScreen(DeepScreen):
             "reread": has_item,
             "remove": has_item,
             "describe": has_item,
-            "samples": browsing and not panel.running and not nonempty.issuperset(COLLECTIONS),
+            "samples": browsing and not panel.running and samples < len(COLLECTIONS),
             "stop": browsing and panel.running,
             "hide": not browsing or (panel.has_class("-shown") and not panel.running),
         }

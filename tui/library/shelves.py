@@ -27,7 +27,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Drawn, DrawnText, facts
 from tui.app.offers import deepthink
 from tui.app.work import in_background
-from tui.library.actions import DESCRIPTION_HINT, change_detail
+from tui.library.actions import change_detail
 from tui.library.ingesting import is_low, share
 from tui.run.words import local_time
 from tui.terminal import clean, one_line, size
@@ -310,7 +310,7 @@ class DescribeScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(id="describe"):
             yield Static(f"What “{one_line(self._collection)}” holds", classes="title", markup=False)
-            yield Input(self._description, placeholder=DESCRIPTION_HINT)
+            yield Input(self._description, placeholder="In one line; helps to choose where to search")
             yield KeyLine()
 
     @on(Input.Submitted)

@@ -59,7 +59,6 @@ class Overview:
 
     decider: str  # rules, language model or learned policy
     profile: str  # the profile that sets it; "" if the setting ``decider`` does
-    shadow: str  # whose second opinion is recorded; "" for none
     rows: Sequence[Listed]  # the shipped policies first, then the newest first
     warning: str  # what is wrong with the record of the active one; "" if nothing
     changes: Sequence[tuple[str, str]]  # as `change_facts` gives them
@@ -86,7 +85,6 @@ def read_state(engine: Engine) -> Overview:
     return Overview(
         decider=settings.decider or decides(settings.profile, learned=active.folder is not None),
         profile="" if settings.decider else settings.profile,
-        shadow=settings.shadow,
         rows=registry.listed(),
         warning=active.warning,
         changes=change_facts(registry),

@@ -109,22 +109,14 @@ _HOW: Mapping[str, str] = {
 
 
 def _decider_lines(state: Overview, width: int) -> Content:
-    """Who decides, whose second opinion is recorded, and the warning if there is one, a line each."""
-    decider, shadow = state.decider, state.shadow
-    how = _HOW.get(decider, "")
-    if decider == LEARNED:
+    """Who decides, and the warning if there is one, a line each."""
+    how = _HOW.get(state.decider, "")
+    if state.decider == LEARNED:
         how = f"the policy {state.active.name}" if state.active else "there is none: the rules do"
     origin = f"default of the profile {state.profile}" if state.profile else "as set"
-    second = ("off", "with one, you can see where they agree")
-    if shadow:
-        second = (f"{shadow}, recorded and not acted on", "")
-    if shadow == decider:
-        second = (f"{shadow}, which already decides", "nothing to compare")
-    lines = []
-    for name, value, reason in (("decides", f"{decider}, {origin}", how), ("second opinion", *second)):
-        line = Content.assemble((f"{name:<16}", QUIET), value)
-        full_line = Content.assemble(line, (f" · {reason}", QUIET)) if reason else line
-        lines.append(full_line if full_line.cell_length <= width else line)
+    line = Content.assemble(("decides  ", QUIET), f"{state.decider}, {origin}")
+    full_line = Content.assemble(line, (f" · {how}", QUIET))
+    lines = [full_line if how and full_line.cell_length <= width else line]
     if state.warning:
         lines.append(Content.styled(f"! {one_line(state.warning)}", "$warning"))
     return Content("\n").join(lines)

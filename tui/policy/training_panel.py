@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from textual import on
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from policy.serving.folder import Method
     from policy.training.course import TrainingRequest
     from policy.training.planner import PlannerRequest
-    from traces.decisions import Counts
+    from tui.policy.actions import Overview
 
     Chosen: TypeAlias = Method | Literal["planner"]
     Request: TypeAlias = TrainingRequest | PlannerRequest
@@ -81,9 +80,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._stores: Sequence[Path] = ()
-        self._counts: Counts | None = None  # until they are read
-        self._plans = 0  # that the user corrected
+        self._state: Overview | None = None  # until it is read
 
     def compose(self) -> ComposeResult:
         yield Static("Method", classes="title")
@@ -91,32 +88,27 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         yield Static("Learn from", classes="title")
         yield SourceList(id="sources")
         yield Static(id="means")
-        yield Static(id="until")
 
     def on_mount(self) -> None:
         lines = [Line(name, partial(_method_line, name)) for name in _METHODS]
         self.query_one(MethodList).show(lines, "forest")
 
-    def show(self, stores: Sequence[Path], counts: Counts, plans: int) -> None:
-        """Draw the sources to learn from: the user's own decisions, and collected stores.
-
-        ``plans`` is the number of those that the user corrected.
-        """
-        self._stores, self._plans, self._counts = stores, plans, counts
-        lines = [Line(_OWN, self._own_line)]
-        lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in stores]
+    def show(self, state: Overview) -> None:
+        """Draw the sources to learn from: the user's own decisions, and collected stores."""
+        self._state = state
+        lines = [Line(_OWN, partial(self._own_line, state))]
+        lines += [Line(str(path), partial(_source_line, path.stem, "collected")) for path in state.stores]
         self.query_one(SourceList).show(lines)
         self._explain()
 
-    def _own_line(self, width: int) -> Content:
+    def _own_line(self, state: Overview, width: int) -> Content:
         """The user's own runs, with how much there is for the chosen method."""
         from policy.decisions import usable
 
-        amount = counted(usable(self._counts), "decision") if self._counts is not None else ""
+        amount = counted(usable(state.counts), "decision")
         if self.query_one(MethodList).chosen == "planner":
-            amount = (
-                f"{self._plans} of {FEWEST} plans" if self._plans < FEWEST else counted(self._plans, "plan")
-            )
+            needed = f" of {FEWEST}" if state.plans < FEWEST else ""
+            amount = f"{state.plans}{needed} plans"
         return _source_line("your own runs", amount, width)
 
     @property
@@ -129,7 +121,8 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         method = next(name for name in _METHODS if name == chosen)
         if method == "planner":
             return PlannerRequest()
-        return TrainingRequest(method, tuple(path for path in self._stores if str(path) == source))
+        stores = self._state.stores if self._state is not None else ()
+        return TrainingRequest(method, tuple(path for path in stores if str(path) == source))
 
     def take_focus(self) -> None:
         self.query_one(MethodList).focus()
@@ -148,7 +141,7 @@ class TrainingChoice(VerticalScroll, can_focus=False):
             self.post_message(self.Submitted())
 
     def _explain(self) -> None:
-        if not self.query_one(MethodList).chosen or not self.query_one(SourceList).chosen:
+        if self._state is None:
             return
         request = self.request
         lines = [
@@ -159,17 +152,11 @@ class TrainingChoice(VerticalScroll, can_focus=False):
                 (" The new one is used only if it passes the gate, a test on held-out questions.", QUIET),
             ),
         ]
-        if not self._stores:
+        if not self._state.stores:
             hint = "“deepthink collect” gathers decisions from questions with known answers."
             lines.append(Content.styled(hint, QUIET))
         self.query_one(SourceList).redraw(_OWN)
         self.query_one("#means", Static).update(Content("\n").join(lines))
-        until = self.query_one("#until", Static)
-        until.display = not request.sources  # about the user's own runs
-        if request.method == "planner":
-            until.update(Content.styled(f"\n{_plans_summary(self._plans)}", QUIET))
-        elif self._counts is not None:
-            until.update(Content("\n") + _data_summary(self._counts, forest=request.method == "forest"))
 
 
 class MethodList(MarkedList):
@@ -202,32 +189,6 @@ def _method_line(name: Chosen, width: int) -> Content:
 def _source_line(name: str, amount: str, width: int) -> Content:
     room = min(width - _COST, _NAME + _SUMMARY)
     return Content.assemble(padded(name, room), (f"{amount:>{_COST}}", QUIET))
-
-
-def _plans_summary(plans: int) -> str:
-    return f"Planner: {counted(plans, 'corrected plan')}; at least {FEWEST} are needed."
-
-
-def _data_summary(counts: Counts, *, forest: bool) -> Content:
-    """How many decisions are missing, in runs, and what the user's own runs lack.
-
-    A ``forest`` learns from few, since it only corrects the one in the box.
-    """
-    from policy.decisions import usable
-    from policy.training.material import NEEDED
-
-    decisions, fitting = sum(counts.sources.values()), usable(counts)
-    kind = "forest" if forest else "encoder"
-    lines, missing = [], NEEDED[kind] - fitting
-    if fitting and missing > 0:
-        runs = counted(-(-missing * counts.all_runs // decisions), "run")
-        lines.append(
-            f"{kind.capitalize()}: {fitting:,} of about {NEEDED[kind]:,} decisions. "
-            f"{missing:,} more are needed: about {runs} like those so far."
-        )
-    if not counts.origins:
-        lines.append("You haven't labelled a decision yet.")
-    return Content.styled("\n".join(lines), QUIET)
 
 
 # --- the panel -----------------------------------------------------------------------------------

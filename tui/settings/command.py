@@ -12,7 +12,7 @@ from rich.text import Text
 from traces import paths as locations
 from tui import completion, failures
 from tui.options import AsJson, is_alone
-from tui.settings.settings import Entry, as_text, drop, entries, load, put, require_key, variable
+from tui.settings.settings import Entry, as_text, drop, entries, put, require_key, variable
 from tui.terminal import console, one_line, print_json
 
 _Key = Annotated[
@@ -29,12 +29,13 @@ def config(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if not is_alone(context, json=as_json):
         return
-    settings_in_force = entries()
+    settings_in_force, error = entries()
     if as_json:
         print_json({entry.key: _as_json(entry) for entry in settings_in_force})
     else:
         _list(settings_in_force)
-    load()
+    if error is not None:
+        raise error
 
 
 def _list(settings_in_force: Sequence[Entry]) -> None:
@@ -70,8 +71,10 @@ def set_value(key: _Key, value: Annotated[str, typer.Argument(metavar="VALUE")])
 def get_value(key: _Key, as_json: AsJson = False) -> None:
     """Print the value in force."""
     require_key(key)
-    load()
-    entry = next(entry for entry in entries() if entry.key == key)
+    settings_in_force, error = entries()
+    if error is not None:
+        raise error
+    entry = next(entry for entry in settings_in_force if entry.key == key)
     if as_json:
         print_json(_as_json(entry))
     else:

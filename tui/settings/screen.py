@@ -68,13 +68,14 @@ def _group(key: str) -> str:
 
 def _read(engine: Engine | None = None) -> list[Entry]:
     """All settings, by group; an ``engine`` reloads them too. Raises `BadSetting`."""
-    from tui.settings.settings import entries, load
+    from tui.settings.settings import entries
 
     if engine is not None:
         engine.reload()
-    else:
-        load()
-    return sorted(entries(), key=lambda entry: list(_TITLES).index(_group(entry.key)))
+    rows, error = entries(warn=lambda _message: None)  # the engine has warned
+    if error is not None:
+        raise error
+    return sorted(rows, key=lambda entry: list(_TITLES).index(_group(entry.key)))
 
 
 def _change(engine: Engine, key: str, text: str | None) -> list[Entry] | str:

@@ -7,14 +7,14 @@ where it comes from. The file is TOML at `traces.paths.config_file`, the environ
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
 
@@ -225,9 +225,19 @@ def load(
     """
     flag_values = {key: value for key, value in (flags or {}).items() if value is not None}
     values = {**_flatten(read_file()), **_environment(), **flag_values}
+    settings, _, error = _checked(values, warn, flag_values)
+    if error is not None:
+        raise error
+    return settings
+
+
+def _checked(
+    values: Mapping[str, object], warn: Callable[[str], object], flags: Collection[str] = ()
+) -> tuple[Settings, dict[str, str], BadSetting | None]:
+    """The settings, by key what is wrong with a value, in whose place the default is, and its error."""
     for key in values:
         if key not in fields() and not any(name.startswith(f"{key}.") for name in fields()):
-            warn(f"{_place(key)}: there is no such setting; it is ignored. {_way_out(key)}")
+            warn(f"{_place(key)}: there is no such setting; it is ignored. {_similar(key)}")
     known = (*map(variable, fields()), *_OTHER_VARIABLES)
     for name in os.environ:  # told only if it is similar: other programs have names of their own
         if (
@@ -236,21 +246,20 @@ def load(
             and (hint := did_you_mean(name, known, "", _PREFIX))
         ):
             warn(f"{name} in the environment: there is no such variable; it is ignored. {hint}")
-    settings, problems = _validated(values)
-    for key, problem in problems.items():
-        if not key.startswith(_APP):
-            raise _setting_error(key, problem, flag_values)
-        warn(f"{_place(key)}: {_reason(problem)}; the default is used.")
-    return settings
-
-
-def _validated(values: Mapping[str, Any]) -> tuple[Settings, Mapping[str, Mapping[str, Any]]]:
-    """The settings, and by key what is wrong with a value, in whose place the default is."""
+    problems: dict[str, str] = {}
     try:
-        return Settings.model_validate(_nest(values)), {}
-    except ValidationError as error:
-        problems = {".".join(map(str, problem["loc"])): dict(problem) for problem in error.errors()}
-    return Settings.model_validate(_nest({k: v for k, v in values.items() if k not in problems})), problems
+        settings = Settings.model_validate(_nest(values))
+    except ValidationError as invalid:
+        problems = {".".join(map(str, problem["loc"])): _reason(problem) for problem in invalid.errors()}
+        usable = {key: value for key, value in values.items() if key not in problems}
+        settings = Settings.model_validate(_nest(usable))
+    error: BadSetting | None = None
+    for key, reason in problems.items():
+        if key.startswith(_APP):
+            warn(f"{_place(key)}: {reason}; the default is used.")
+        elif error is None:
+            error = _setting_error(key, reason, flags)
+    return settings, problems, error
 
 
 def warn_if_unusable() -> None:
@@ -261,10 +270,13 @@ def warn_if_unusable() -> None:
         failures.warn(f"{error.message} {error.way_out}")
 
 
-def entries() -> list[Entry]:
-    """All settings with their origins, also those that `load` refuses. Raises `BadSetting` for the file."""
+def entries(warn: Callable[[str], object] = failures.warn_once) -> tuple[list[Entry], BadSetting | None]:
+    """All settings with their origins, and the error if `load` raises one; ``warn`` is as there.
+
+    Raises `BadSetting` if the file cannot be read.
+    """
     environment, file = _environment(), _flatten(read_file())
-    settings, problems = _validated({**file, **environment})
+    settings, problems, error = _checked({**file, **environment}, warn)
     rows: list[Entry] = []
     for key, field in fields().items():
         layer: Layer = "environment" if key in environment else "file" if key in file else "default"
@@ -275,28 +287,16 @@ def entries() -> list[Entry]:
         elif get_origin(field.annotation) is Literal:
             choices = get_args(field.annotation)
         label = field.title or key.rpartition(".")[2].capitalize()
-        value, description = value_of(settings, key), field.description or ""
-        problem = _reason(problems[key]) if key in problems else ""
+        value, description = attrgetter(key)(settings), field.description or ""
+        problem = problems.get(key, "")
         rows.append(Entry(key, label, value, layer, origin, description, choices, problem))
-    return rows
+    return rows, error
 
 
 @cache
 def fields() -> dict[str, FieldInfo]:
     """Every setting by its dotted key, in the order of definition."""
     return dict(_fields(Settings.model_fields, ""))
-
-
-def keys() -> dict[str, str]:
-    """Every dotted key with its description, in the order of definition."""
-    return {key: field.description or "" for key, field in fields().items()}
-
-
-def value_of(settings: Settings, key: str) -> object:
-    value: object = settings
-    for part in key.split("."):
-        value = getattr(value, part)
-    return value
 
 
 def as_text(value: object) -> str:
@@ -311,13 +311,14 @@ def parse_value(key: str, text: str) -> object:
         settings = Settings.model_validate(_nest({key: text}))
     except ValidationError as error:
         reason = _reason(error.errors()[0])
-        raise BadSetting(f"{key}: {reason}.", f"{key}: {keys()[key]}") from error
-    return value_of(settings, key)
+        raise BadSetting(f"{key}: {reason}.", f"{key}: {fields()[key].description}") from error
+    value: object = attrgetter(key)(settings)
+    return value
 
 
 def require_key(key: str) -> None:
     if key not in fields():
-        raise BadSetting(f"There is no setting “{key}”.", _way_out(key))
+        raise BadSetting(f"There is no setting “{key}”.", _similar(key))
 
 
 def variable(key: str) -> str:
@@ -429,10 +430,10 @@ def _environment() -> dict[str, str]:
     return {key: value for key in fields() if (value := os.environ.get(variable(key)))}
 
 
-def _setting_error(key: str, problem: Mapping[str, Any], flags: Mapping[str, object]) -> BadSetting:
+def _setting_error(key: str, reason: str, flags: Collection[str]) -> BadSetting:
     """The error for an unusable value, with the place where it can be changed."""
-    reason = _reason(problem)
-    way_out = f"{key}: {keys()[key]}" if key in keys() else "Set each setting of the group on its own."
+    field = fields().get(key)
+    way_out = f"{key}: {field.description}" if field else "Set each setting of the group on its own."
     if key in flags:
         return BadSetting(f"--{key.rsplit('.', maxsplit=1)[-1].replace('_', '-')}: {reason}.", way_out)
     if variable(key) not in os.environ:
@@ -447,40 +448,34 @@ def _place(key: str) -> str:
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
-    """What is wrong with a value; pydantic's own message for types of errors not listed here."""
+    """What is wrong with a value, by the type of the error or its beginning; else in pydantic's words."""
     limits = problem.get("ctx", {})
     given = problem["input"]
     given_value = f", not “{given}”" if isinstance(given, str | int | float) and given != "" else ""
     choices = str(limits.get("expected", "")).replace("'", "").lstrip(", ")  # pydantic's list, without ""
     words = {
-        "int_parsing": "it has to be a whole number",
-        "int_from_float": "it has to be a whole number",
-        "int_type": "it has to be a whole number",
-        "float_parsing": "it has to be a number",
-        "float_type": "it has to be a number",
-        "bool_parsing": "it has to be true or false",
-        "bool_type": "it has to be true or false",
+        "int": "it has to be a whole number",
+        "float": "it has to be a number",
+        "bool": "it has to be true or false",
         "finite_number": "it has to be a finite number",
         "string_type": "it has to be text",
         "string_too_short": "it must not be empty",
         "greater_than_equal": f"it has to be at least {limits.get('ge')}",
         "greater_than": f"it has to be more than {limits.get('gt', 0):g}",
         "less_than_equal": f"it has to be at most {limits.get('le')}",
-        "model_type": "it is a group of settings",
-        "dataclass_type": "it is a group of settings",
+        "model": "it is a group of settings",
+        "dataclass": "it is a group of settings",
         "literal_error": f"it has to be {choices}",
         "value_error": str(limits.get("error", "")),
     }
-    text = words.get(str(problem["type"])) or str(problem["msg"])
-    is_complete = problem["type"] == "value_error" and not text.startswith("it has to")
+    kind = str(problem["type"])
+    text = words.get(kind) or words.get(kind.partition("_")[0]) or str(problem["msg"])
+    is_complete = kind == "value_error" and not text.startswith("it has to")
     return text if is_complete else text + given_value
 
 
-def _way_out(key: str) -> str:
-    """The way out for a setting that does not exist, perhaps without its group: a similar one, or all."""
-    by_name = {name.rpartition(".")[2]: name for name in keys()} | {name: name for name in keys()}
-    near = difflib.get_close_matches(key, by_name, n=1)
-    return f"Did you mean “{by_name[near[0]]}”?" if near else "`deepthink config` lists the settings."
+def _similar(key: str) -> str:
+    return did_you_mean(key, fields(), "`deepthink config` lists the settings.")
 
 
 def _nest(values: Mapping[str, object]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tui.ask.conversation import Conversation
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
+from tui.decisions.strip import DecisionStrip
 from tui.run.exchange import AskedBox, Exchange, WaysOn
 from tui.run.fold import RunFold
 from tui.run.live import LiveRun, Meters, RunBar
@@ -184,7 +185,11 @@ async def test_teaching_asks_at_each_decision(app: DeepthinkApp) -> None:
         await begun(pilot)
         choices = await asks(pilot, screen, "decide")
         assert sum("← suggested" in str(option.prompt) for option in choices.options) == 1
-        await pilot.press("enter")
+        strip = screen.query_one(DecisionStrip)
+        await until(pilot, lambda: strip.current and isinstance(strip.current.decided, Asked))
+        strip.action_say("ASK")
+        await until(pilot, lambda: "ASK was not possible there" in toasts(app)[-1])
+        strip.action_say("FINISH")
         await until(pilot, lambda: screen.fold and screen.fold.decisions)
         await pilot.press("ctrl+t")
         await accept(pilot, screen)

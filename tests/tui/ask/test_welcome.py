@@ -101,7 +101,7 @@ async def test_enter_enter_enter_and_a_question_that_works(
         assert machine.pulled == DEFAULTS
         await pilot.press("enter")
         await _shows(pilot, "✓ 2")
-        assert "12 in the library, the samples among them." in _shown(app)
+        assert "12 in the library, all of them samples." in _shown(app)
         await pilot.press("enter")
         runs = Runs(app.engine.store)
         await until(pilot, lambda: any(run.finished for run in runs.recent(1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -19,15 +19,13 @@ from tests.tui.seen import text_of, toasts
 from tests.tui.stored import store_run
 from tests.tui.waiting import comes, until
 from traces.decisions import Label, Labels
-from traces.runs import NewRun, Runs
+from traces.runs import NewRun, Runs, StoredEvent
 from traces.store import Store
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
-from tui.decisions.pane import DecisionDetail, DecisionsPane, detail
+from tui.decisions.pane import DecisionDetail, detail
 from tui.decisions.strip import DecisionStrip, Row, drawn
 from tui.learn.screen import LearnScreen
-from tui.run.fold import RunFold
-from tui.run.live import LiveRun, Steers
 
 
 @pytest.mark.usefixtures("utc")
@@ -42,19 +40,6 @@ def test_a_run(picture: Picture) -> None:
         await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == len(TAKEN))
         await pilot.press("home", "down")
         await pilot.pause()
-
-    picture(before)
-
-
-@looks("80x24-dark")
-def test_a_run_that_asks(picture: Picture) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        asking, fold = going_on(cast(DeepthinkApp, pilot.app), TAKEN[0], TAKEN[1])
-        asking.teaching = True
-        fold.take(ASKED)
-        screen = await opened(pilot)
-        await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
-        await until(pilot, lambda: screen.query_one(DecisionStrip).option_count == 3)
 
     picture(before)
 
@@ -170,31 +155,6 @@ def store_decided(
     return run_id
 
 
-def going_on(app: DeepthinkApp, *taken: ev.Decided, run_id: str = "live") -> tuple[Steers, RunFold]:
-    """Put a run that goes on onto the main screen, as that screen would have it."""
-    (asking, *_) = app.get_screen_stack("ask")
-    assert isinstance(asking, Steers)
-    asking.live = LiveRun(app.engine, lambda *_: pytest.fail("it is not to begin"))
-    asking.fold = RunFold()
-    asking.fold.take(ev.RunStarted(run_id, QUESTION, "lean", "small", "minilm", "", "llm", ["facts"]))
-    asking.fold.take_all(taken)
-    return asking, asking.fold
-
-
-ASKED = ev.Asked(
-    "decide",
-    "What next?",
-    ["CONTINUE", "FINISH"],
-    suggested="FINISH",
-    probabilities={"CONTINUE": 0.3, "REVISE": 0.0, "FINISH": 0.7},
-)
-
-
-@pytest.fixture(autouse=True)
-def quick_to_follow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.decisions.pane._POLL_SECONDS", 0.05)
-
-
 async def opened(pilot: Pilot[Any]) -> LearnScreen:
     """The screen Learn, once its decisions are read."""
     await pilot.press("f5")
@@ -272,72 +232,25 @@ async def test_runs_that_come_and_go_meanwhile_are_seen_on_return(app: Deepthink
             await until(pilot, lambda: f"Question {n}?" in text_of(screen, "#run"))  # noqa: B023
 
 
-async def test_a_live_run_is_followed_and_taught(app: DeepthinkApp) -> None:
-    store_decided(app.engine.store, question="An older one?")
+async def test_a_run_that_goes_on_is_followed(app: DeepthinkApp) -> None:
+    store = app.engine.store
+    store_decided(store, question="An older one?", at=datetime(2026, 3, 13))
+    runs = Runs(store)
     async with app.run_test(size=(80, 24)) as pilot:
-        asking, fold = going_on(app, TAKEN[0])
-        assert asking.live is not None
         screen = await opened(pilot)
-        await until(pilot, lambda: "● live" in text_of(screen, "#run"))
+        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
+        live = store_decided(store, TAKEN[:1])
+        await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
         strip = screen.query_one(DecisionStrip)
         assert strip.option_count == 1
-        fold.take(TAKEN[1])
+        event = TAKEN[1]
+        runs.record(live, [StoredEvent(9, 2.0, event.kind, event.payload())])
         await until(pilot, lambda: strip.option_count == 2)
         assert strip.highlighted == 1, "the cursor follows the run"
-        await pilot.press("t")
-        steering = asking.live.steering
-        assert [steering.teaching] == [True]
-        assert "teach mode" in text_of(screen, "#run")
-        fold.take(ASKED)
-        await until(pilot, lambda: strip.option_count == 3)
-        assert "It waits for you" in text_of(screen, "#run")
-        assert "The run waits for you" in behind(screen)
-        await pilot.press("2")
-        assert "REVISE was not possible there, only CONTINUE or FINISH." in [
-            n.message for n in app._notifications
-        ]
-        fold.take(replace(ASKED, options=[*ASKED.options, "ASK"]))
-        await until(pilot, lambda: "6 ASK" in behind(screen))
-        await pilot.press("a")
-        assert asking.live.steering.wait_for_reply(lambda: True) == "ASK"
-        await pilot.press("1")
-        assert asking.live.steering.wait_for_reply(lambda: True) == "CONTINUE"
-        fold.take(ev.Replied("decide", ASKED.question, "CONTINUE", "person"))
-        fold.take(TAKEN[2])
-        await until(pilot, lambda: "✎ you: right" in rows(screen))
-        await pilot.press("t")
-        assert [steering.teaching] == [False]
-        await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
-        fold.take(TAKEN[3])
-        await pilot.press("right_square_bracket")
-        await until(pilot, lambda: strip.option_count == 4)
-        assert strip.highlighted == 3, "it is another run"
         await pilot.press("home")
-        fold.take(TAKEN[3])
-        await until(pilot, lambda: strip.option_count == 5)
+        runs.record(live, [StoredEvent(10, 3.0, event.kind, event.payload())])
+        await until(pilot, lambda: strip.option_count == 3)
         assert strip.highlighted == 0, "it was moved"
-
-
-async def test_the_last_run_is_shown_on_coming_back(app: DeepthinkApp) -> None:
-    stored = store_decided(app.engine.store, question="An older one?")
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
-        await pilot.press("f2")
-        asking, fold = going_on(app, *TAKEN)
-        fold.take(ev.RunFinished("answered", "enough", 42.0, 9, 900, 400, 80))
-        asking.live = None
-        await pilot.press("f5")
-        await until(pilot, lambda: QUESTION in text_of(screen, "#run"))
-        assert "● live" not in text_of(screen, "#run")
-        await pilot.press("left_square_bracket")
-        await until(pilot, lambda: "An older one?" in text_of(screen, "#run"))
-        await pilot.press("f2", "f5")
-        await pilot.pause()
-        assert "An older one?" in text_of(screen, "#run"), "the person had gone there"
-        screen.query_one(DecisionsPane).show_run(stored)
-        await pilot.pause()
 
 
 def test_the_detail_holds_what_was_said_and_skipped() -> None:

@@ -15,7 +15,7 @@ from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import until
 from traces.paths import config_file
 from tui.app.app import DeepthinkApp
-from tui.settings.settings import keys, load, put
+from tui.settings.settings import fields, load, put
 
 pytestmark = pytest.mark.usefixtures("bare")
 
@@ -65,11 +65,11 @@ async def test_every_setting_is_there_with_its_description_and_origin(
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
-        assert sorted(_ids(app)) == sorted(keys())
+        assert sorted(_ids(app)) == sorted(fields())
         lines = "\n".join(str(option.prompt) for option in _rows(app).options)
-        assert [key for key in keys() if {"_", "."} & set(key) and key in lines] == []
+        assert [key for key in fields() if {"_", "."} & set(key) and key in lines] == []
         assert text_of(app.screen, "#name") == "Steps  budget.steps, from the settings file"
-        assert text_of(app.screen, "#description") == keys()["budget.steps"]
+        assert text_of(app.screen, "#description") == fields()["budget.steps"].description
         await _at(app, pilot, "threads")
         assert "DEEPTHINK_THREADS in the environment wins" in text_of(app.screen, "#message")
         await pilot.press("enter", "u")  # neither is possible
@@ -171,7 +171,7 @@ async def test_search_finds_and_escape_shows_all_again(app: DeepthinkApp) -> Non
         await until(pilot, lambda: _ids(app) == [])
         assert not app.screen.query_one("#editor").display
         await pilot.press("enter", "escape")  # the list has the keys, and shows all again as it says
-        await until(pilot, lambda: len(_ids(app)) == len(keys()))
+        await until(pilot, lambda: len(_ids(app)) == len(fields()))
 
 
 async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, prepared: list[str]) -> None:
@@ -189,7 +189,7 @@ async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, pr
         assert len(app.failures) == 1
         config_file().write_text('model = "ollama:x"\napp.theme = "light"\n')
         await pilot.press("r")
-        await until(pilot, lambda: len(_ids(app)) == len(keys()))
+        await until(pilot, lambda: len(_ids(app)) == len(fields()))
         assert not app.screen.query_one("#trouble").display
         await until(pilot, lambda: prepared == ["ollama:x"])
         assert app.theme == "light"
@@ -207,7 +207,7 @@ async def test_an_unusable_file_is_told_until_it_is_usable(make_app: MakeApp, pr
         config_file().write_text("not toml")
         await pilot.press("f9", "f8")
         await until(pilot, lambda: "is not valid TOML" in text_of(app.screen, "#trouble"))
-        assert len(_ids(app)) == len(keys())
+        assert len(_ids(app)) == len(fields())
         config_file().unlink()
         await pilot.press("f9", "f8")
         await until(pilot, lambda: not app.screen.query_one("#trouble").display)

@@ -78,7 +78,7 @@ def test_from_the_first_start_to_a_run_that_is_resumed(terminal: Tmux, tmp_path:
         "esc Cancel", lambda screen: " Mark " not in screen
     )  # the footer: the line has the focus
     terminal.type(f"{documents}/")
-    terminal.shows("Enter reads it.")
+    terminal.shows(f"{documents.name}/")
     terminal.press("file_tree.take")
     terminal.shows("✓ 2  Documents", "4 in the library", patience=_LONG)
     terminal.press("welcome.next")
