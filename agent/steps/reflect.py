@@ -240,11 +240,11 @@ def unreplaced(
 
 
 def likely_span(
-    passages: Iterable[tuple[int, float, Sequence[AnswerSpan]]],
+    passages: Iterable[tuple[int, float, Sequence[AnswerSpan]]], least: float = LIKELY
 ) -> tuple[int, AnswerSpan] | None:
-    """The `likeliest` span of the passages that are likely to answer; None if it is not likely itself."""
-    best = likeliest(passage for passage in passages if passage[1] >= LIKELY)
-    return best if best is not None and best[1]["probability"] >= LIKELY else None
+    """The `likeliest` span of the passages that answer with a probability of ``least``; None below it."""
+    best = likeliest(passage for passage in passages if passage[1] >= least)
+    return best if best is not None and best[1]["probability"] >= least else None
 
 
 def _reader_alone(state: RunState, deps: Deps) -> bool:

@@ -266,6 +266,11 @@ def test_a_model_that_was_taught_to_refuse_is_believed(make: Make) -> None:
     assert system.content == prompts.TAUGHT, "asked as it was taught"
     assert asked.content.endswith(f"\n\n{prompts.question(state()['question'])}")
     assert _draft(make([NOT_FOUND]), **refused)["draft"] == _MARKED_WORDS, "another model is not"
+    sure = [
+        candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.8, "It burned in Brevnes.")], score=0.8)
+    ]
+    update = _draft(make([NOT_FOUND], taught=True), **{**refused, "candidates": sure})
+    assert update["draft"] == _MARKED_WORDS, "unless the reader is all but sure"
 
 
 @pytest.mark.parametrize(
