@@ -233,7 +233,10 @@ take effect at once, a model with the next question.
     @on(Input.Submitted, "#text")
     def _take_text(self, event: Input.Submitted) -> None:
         self._typed = ""
-        if (row := self._under_cursor()) is not None:
+        row = self._under_cursor()
+        if row is not None and event.value == row.text and not row.problem:
+            self.set_focus(self.query_one("#rows"))  # nothing to write: it may be a default
+        elif row is not None:
             self._change(row.key, event.value)
 
     @on(Input.Changed, "#text")

@@ -96,6 +96,9 @@ async def test_a_line_is_checked_and_written_and_a_switch_goes_back_to_the_defau
 ) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, "budget.steps")
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: _rows(app).has_focus)
+        assert not config_file().exists(), "what is not changed is not written"
         await pilot.press("enter", "end", "x", "enter")
         await until(pilot, lambda: "it has to be a whole number" in text_of(app.screen, "#message"))
         assert app.screen.query_one("#text", Input).has_focus
