@@ -63,6 +63,7 @@ class LibraryScreen(DeepScreen):
     def __init__(self) -> None:
         super().__init__()
         self._collections: list[Collection] | None = None  # None until loaded
+        self._has_samples = False  # all of them; asked of the disk, so not for each key
         self._documents: dict[str, list[Document]] = {}  # by collection
         self._unread: dict[str, list[str]] = {}  # why files could not be read, by collection
         self._embedder = ""
@@ -122,6 +123,8 @@ class LibraryScreen(DeepScreen):
     # --- the shelves -------------------------------------------------------------------------
 
     def _show_shelves(self, loaded: _Shelved) -> None:
+        from agent.documents.sample_library import COLLECTIONS, is_sample
+
         collections, self._documents, self._unread, self._embedder, followed = loaded
         key = self.deepthink.key_of("library.changes")
         self.query_one(Notice).tell(f"{followed} {key} shows more." if followed and key else followed)
@@ -129,6 +132,7 @@ class LibraryScreen(DeepScreen):
             return
         self._shelved = loaded
         self._collections = collections
+        self._has_samples = sum(map(is_sample, collections)) == len(COLLECTIONS)
         self.query_one(Shelves).show(collections, self._documents)
         self.query_one("#shelves").set_class(not collections, "-empty")
         if collections and self.focused is None:  # the tree was hidden while it was empty
@@ -315,10 +319,7 @@ class LibraryScreen(DeepScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if not self.is_mounted:
             return True
-        from agent.documents.sample_library import COLLECTIONS, is_sample
-
         panel, item = self.query_one(IngestPanel), self.query_one(Shelves).chosen
-        samples = sum(map(is_sample, self._collections or ()))
         browsing = not self._searching
         has_item = browsing and item is not None
         possible = {
@@ -328,7 +329,7 @@ class LibraryScreen(DeepScreen):
             "reread": has_item,
             "remove": has_item,
             "describe": has_item,
-            "samples": browsing and not panel.running and samples < len(COLLECTIONS),
+            "samples": browsing and not panel.running and not self._has_samples,
             "stop": browsing and panel.running,
             "hide": not browsing or (panel.has_class("-shown") and not panel.running),
         }
