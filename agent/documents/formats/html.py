@@ -25,12 +25,12 @@ from agent.documents.outline import outlined
 from agent.documents.prose import bulleted, is_marker, normal, separator
 from agent.documents.tables import LONGEST_REPEATED, Cell, build_table
 
+# The last two lead elsewhere: their words, on every page of a site, are found in place of what a page says.
 _UNSEEN = frozenset(
-    "head script style noscript template ix:header ix:hidden object iframe datalist title meta".split()
+    "head script style noscript template ix:header ix:hidden object iframe datalist title meta "
+    "nav search".split()
 )
-# They lead elsewhere: their words, on every page of a site, are found in place of what a page says.
-_MENUS = frozenset({"nav", "search"})
-_MENU_ROLES = frozenset({"navigation", "search"})
+_UNSEEN_ROLES = frozenset({"navigation", "search"})
 _BLOCKS = frozenset(
     "address article aside blockquote body center dd details dialog dir div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol p pre "
@@ -83,8 +83,7 @@ def _is_hidden(element: HtmlElement) -> bool:
         return True
     return (
         tag in _UNSEEN
-        or tag in _MENUS
-        or element.get("role") in _MENU_ROLES
+        or element.get("role") in _UNSEEN_ROLES
         or element.get("hidden") is not None
         or _HIDES.search(element.get("style", "")) is not None
         or (tag == "a" and _is_permalink(element))
