@@ -302,9 +302,10 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     in_parts = state["route"] == "deep" and deps.session.taught and state["stopped_because"] != ANSWER_NOW
     if abstains(claims[0]["text"]):
         parts = " ".join(_left_out(state, notes, "", passages, deps)) if in_parts else ""
-        is_single = state["route"] == "single"
-        least = (_OVERRULES if is_single else 1.0) if deps.session.taught else LIKELY
-        return parts or _proposal(state, least) or draft
+        proposal = "" if deps.session.taught else _proposal(state)
+        if deps.session.taught and state["route"] == "single":
+            proposal = _proposal(state, _OVERRULES)
+        return parts or proposal or draft
     # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
     # the passages refute them.
     if (
@@ -323,8 +324,10 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     return draft
 
 
-def _from_best(state: RunState, passages: Sequence[Evidence], deps: Deps) -> str:
-    """The answer of a taught model from the best passage alone, if the reader agrees; else "".
+def _from_best(
+    state: RunState, passages: Sequence[Evidence], deps: Deps, show: Callable[[str], None]
+) -> str:
+    """The answer of a taught model from the best passage alone, shown if the reader agrees; else "".
 
     It does where it takes the passage for a likely answer, the draft has the words that it marks there, and
     all of the draft is supported and answers. Of 41 questions about people's own documents 9 were answered
@@ -338,12 +341,16 @@ def _from_best(state: RunState, passages: Sequence[Evidence], deps: Deps) -> str
     spans = next((spans for number, _, spans in proposed(state)[1] if number == best["number"]), [])
     if best["score"] < LIKELY or not spans or len(section) == len(passages):
         return ""
-    draft = _read(question, section, "brief", deps, _hide)
+    written: list[str] = []
+    draft = _read(question, section, "brief", deps, written.append)
     if not draft or share_held(spans[0]["text"], [draft]) < 1.0:
         return ""
     claims = _checked(draft, [question], section, deps)
     is_supported = all(claim["verdict"] == "supported" for claim in claims)
-    return draft if is_supported and is_answer(deps.reader, [question], claims, section) else ""
+    if not is_supported or not is_answer(deps.reader, [question], claims, section):
+        return ""
+    show("".join(written))
+    return draft
 
 
 def _place(item: Evidence) -> tuple[str, str, str]:
@@ -363,8 +370,7 @@ def _from_likely(
     its adapter where a passage is likely.
     """
     question, evidence = state["question"], state["evidence"]
-    if draft := _from_best(state, passages, deps):
-        show(without_marks(draft))
+    if draft := _from_best(state, passages, deps, show):
         return draft
     is_likely = max(item["score"] for item in passages) >= LIKELY
     length: Length = "normal" if state["route"] == "deep" and deps.length == "normal" else "brief"

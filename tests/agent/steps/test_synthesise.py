@@ -313,6 +313,7 @@ def test_the_best_passage_alone_is_enough_where_the_reader_agrees(
     assert update["draft"].startswith(draft)
     shown = "".join(event.text for event in only(events, ev.AnswerText))
     assert shown.startswith(draft) == (score > LIKELY), "and nothing that is withdrawn"
+    assert not set("[](") & set(shown), "as it was written, without marks"
 
 
 def _in_parts(make: Make, replies: Sequence[Scripted], reader: Reader = _JUDGING, **changes: Any) -> str:
