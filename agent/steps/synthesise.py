@@ -307,10 +307,11 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
             proposal = _proposal(state, _OVERRULES)
         return parts or proposal or draft
     # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
-    # the passages refute them.
+    # the passages refute them, or if they are those and tell a figure more: one of two things asked for.
     if (
         state["route"] == "single"
         and (proposal := _proposal(state))
+        and not _says_more(state, " ".join(claim["text"] for claim in claims), proposal)
         and (
             not is_answer(deps.reader, questions, claims, evidence)
             or _is_refuted(_checked(draft, questions, evidence, deps))
@@ -322,6 +323,13 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
             draft = _in_parts(state, notes, draft, passages, deps)
         return " ".join([draft, *_left_out(state, notes, draft, passages, deps)])
     return draft
+
+
+def _says_more(state: RunState, draft: str, proposal: str) -> bool:
+    """Whether the draft has the words that the reader proposes, and a figure that its proposal lacks."""
+    words = [note["answer"] for note in _proposed_note(state)]
+    is_held = all(share_held(one, [draft]) == 1.0 for one in words)
+    return is_held and bool(stated_numbers(draft)) and _is_lost(draft, [proposal])
 
 
 def _from_best(

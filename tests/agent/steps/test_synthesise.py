@@ -244,6 +244,17 @@ def test_a_draft_that_the_passages_refute_gives_way_to_the_words_that_the_reader
     assert draft("single") == draft("deep", candidates=_MARKED) == "Orlavane buys from Tolvang [1]."
 
 
+def test_a_draft_with_the_marked_words_that_tells_a_figure_more_is_kept(make: Make) -> None:
+    def draft(said: str) -> str:
+        update = _draft(make([said], reader=_DOUBTING), route="single", candidates=_MARKED, notes=[_LOST])
+        return str(update["draft"])
+
+    two_things = "It burned in Brevnes and cost 40 million euros [2]."
+    assert draft(two_things) == two_things
+    for less in ("It burned in Brevnes [2].", "It cost 40 million euros [2]."):
+        assert draft(less) == _MARKED_WORDS
+
+
 def test_an_answer_is_rewritten_from_findings_that_are_likely_answers(make: Make) -> None:
     # A quotation is supported by its passage, whatever was asked.
     for reader, draft in ((_AGREEING, _FINDINGS), (_JUDGING, ""), (_DOUBTING, "")):
