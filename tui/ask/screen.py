@@ -597,7 +597,9 @@ Every `[n]` of the answer opens its passage.
         for turn in self.query_one(Conversation).turns:
             if turn.fold is fold:
                 turn.show(fold, frozenset({"status"}))
-        self.notify(f"Rated as {rating}." if rating else "Rating removed.")
+        from tui.runs.actions import rated
+
+        self.notify(rated(rating))
 
     def action_plan(self) -> None:
         if (fold := self._ended_fold()) is not None:

@@ -90,6 +90,11 @@ def rate(store: Store, run_id: str, rating: Rating | None, note: str = "") -> Ra
     return rating
 
 
+def rated(rating: Rating | None) -> str:
+    """What the user reads once a rating is stored."""
+    return f"Rated as {rating}." if rating else "Rating removed."
+
+
 def correct_plan(store: Store, run: Run, lookups: Sequence[str]) -> str:
     """Store what a run should have looked up, and say so; without look-ups, remove its correction."""
     if not lookups:

@@ -137,7 +137,7 @@ def rate(
     store = open_store()
     run = actions.find(store, reference)
     actions.rate(store, run.id, rating, note)
-    typer.echo(f"Run {run.id} is rated {rating}." if rating else f"Run {run.id} has no rating now.")
+    typer.echo(actions.rated(rating))
 
 
 @app.command("plan")

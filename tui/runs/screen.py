@@ -20,7 +20,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.runs.actions import as_of_now, delete_run, forget, rate
+from tui.runs.actions import as_of_now, delete_run, forget, rate, rated
 from tui.runs.compare import CompareScreen
 from tui.runs.list import Preview, RunList, RunPreview, preview
 from tui.runs.replay import ReplayScreen
@@ -330,7 +330,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         runs = self.query_one(RunList)
         if (run := runs.of(run_id)) is not None:
             runs.show(replace(run, rating=rating or ""))
-        self.notify(f"Rated as {rating}." if rating else "Rating removed.")
+        self.notify(rated(rating))
 
     def action_export(self) -> None:
         if self._current is not None:
