@@ -51,7 +51,7 @@ class UnusableQuestion(DeepthinkError, title="Not a question", kind="usage"):
     """Raised when the question is empty or too long for the model."""
 
 
-class EmptyLibrary(DeepthinkError, title="The library is empty", kind="usage"):
+class EmptyLibrary(DeepthinkError, title="Nothing to search", kind="usage"):
     """Raised when there is nothing to search."""
 
 
@@ -124,8 +124,8 @@ def searchable(
     if not names and any(c.name != WEB_COLLECTION for c in own):
         collections = own
     if not collections:
-        where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
-        raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")
+        message = f"Nothing is in {', '.join(names)} yet." if names else "The library is empty."
+        raise EmptyLibrary(message, "Add documents: `deepthink ingest PATH`, or try `deepthink demo`.")
     scope = Scope(tuple(collection.name for collection in collections), filters=filters)
     if filters != NO_FILTERS and not len(library.chunk_ids(scope)):
         raise NothingFits(

@@ -594,10 +594,12 @@ Every `[n]` of the answer opens its passage.
             self._rate(fold, rating)
 
     def _confirm_rating(self, fold: RunFold, rating: Rating | None) -> None:
+        from tui.runs.actions import rating_text
+
         for turn in self.query_one(Conversation).turns:
             if turn.fold is fold:
                 turn.show(fold, frozenset({"status"}))
-        self.notify(f"Rated as {rating}." if rating else "Rating removed.")
+        self.notify(rating_text(fold.run_id, rating))
 
     def action_plan(self) -> None:
         if (fold := self._ended_fold()) is not None:
