@@ -21,7 +21,7 @@ from agent.checkpoints import Recorder, Stream
 from agent.decisions.decider import Decider
 from agent.decisions.sources import LEARNED, LearnedOrRules, Policy, source
 from agent.deps import Approve, Deps, Length
-from agent.documents.sample_library import is_sample
+from agent.documents.sample_library import without_samples
 from agent.graph import build_graph, recursion_limit
 from agent.profiles import decides, profile
 from agent.retrieval.filters import as_written
@@ -51,7 +51,7 @@ class UnusableQuestion(DeepthinkError, title="Not a question", kind="usage"):
     """Raised when the question is empty or too long for the model."""
 
 
-class EmptyLibrary(DeepthinkError, title="The library is empty", kind="usage"):
+class EmptyLibrary(DeepthinkError, title="Nothing to search", kind="usage"):
     """Raised when there is nothing to search."""
 
 
@@ -120,12 +120,11 @@ def searchable(
         for c in library.require_collections(names)
         if c.chunks and (names or web or c.name != WEB_COLLECTION)
     )
-    own = tuple(c for c in collections if not is_sample(c))
-    if not names and any(c.name != WEB_COLLECTION for c in own):
-        collections = own
+    if not names:
+        collections = without_samples(collections)
     if not collections:
-        where = f"Nothing is in {', '.join(names)}" if names else "No document has been read"
-        raise EmptyLibrary(f"{where} yet.", "Add some: `deepthink ingest PATH`, or try `deepthink demo`.")
+        message = f"Nothing is in {', '.join(names)} yet." if names else "The library is empty."
+        raise EmptyLibrary(message, "Add documents: `deepthink ingest PATH`, or try `deepthink demo`.")
     scope = Scope(tuple(collection.name for collection in collections), filters=filters)
     if filters != NO_FILTERS and not len(library.chunk_ids(scope)):
         raise NothingFits(

@@ -23,6 +23,7 @@ from traces.paths import log_file
 from traces.plain_text import UNSAFE
 
 DONE: Final = 0
+FAULT: Final = 1  # that `deepthink doctor` found
 NOT_FOUND: Final = 3
 WAITING: Final = 7
 REJECTED: Final = 8

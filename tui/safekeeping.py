@@ -12,9 +12,9 @@ from traces import paths
 from traces.paths import expanded_path
 from traces.runs import Runs
 from traces.store import Store, StoreDamaged
-from tui import failures
+from tui import completion, failures
 from tui.assemble import open_store
-from tui.options import Yes, confirm
+from tui.options import RunId, Yes, confirm
 from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
@@ -132,7 +132,14 @@ def explain_forgetting(context: typer.Context) -> None:
 def forget_document(
     reference: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
     collection: Annotated[
-        str | None, typer.Option("--collection", "-c", metavar="NAME", help="The collection it is in.")
+        str | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="The collection it is in.",
+            autocompletion=completion.collections,
+        ),
     ] = None,
     yes: Yes = False,
 ) -> None:
@@ -180,7 +187,7 @@ def forget_document(
 
 @forget.command("run")
 def forget_run(
-    reference: Annotated[str, typer.Argument(metavar="RUN", help="The beginning of its id, or last.")],
+    reference: RunId,
     yes: Yes = False,
 ) -> None:
     """Erase a run, and later ones of its conversation.

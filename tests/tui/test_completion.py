@@ -44,6 +44,12 @@ def test_names_are_completed(library: Path, deepthink: Run, monkeypatch: pytest.
         "ask --decider l": ["llm", "learned"],
         "ask --profile l": ["lean"],
         f"policy use {trained[:4]}": [trained],
+        f"forget run {run_id[:3]}": [run_id],
+        "forget document x --collection f": ["facts"],
+        f"traces export traces.parquet --run {run_id[:3]}": [run_id],
+        "ingest . --collection f": ["facts"],
+        "collect --collection f": ["facts"],
+        "evaluate run sample --model qwen2.5-coder-0": ["qwen2.5-coder-0.5b"],
     }.items():
         assert completed(typed, deepthink, monkeypatch) == expected, typed
 

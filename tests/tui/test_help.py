@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.tui.conftest import Run
-from tui import cli
+from tui import cli, failures
 from tui.app.main import run
 
+README = Path(__file__).parents[2] / "README.md"
 HEAVY = (
     "torch transformers sentence_transformers langgraph langchain_core duckdb llama_cpp textual numpy rich "
     "pyarrow httpx lxml mcp"
@@ -59,6 +61,15 @@ def test_the_short_helps_are_those_of_the_commands() -> None:
     for commands in cli._COMMANDS.values():
         for name, (_, told) in commands.items():
             assert cli.load_command(name).get_short_help_str(100) == told
+
+
+def test_the_help_and_the_readme_have_every_exit_code(deepthink: Run) -> None:
+    ends = {name: code for name, code in vars(failures).items() if name.isupper() and isinstance(code, int)}
+    codes = {*ends.values(), *failures.EXIT_CODES.values()}
+    listed = deepthink("--help").out.partition("Exit codes:")[2]
+    told = README.read_text(encoding="utf-8").partition("The exit code is")[2].partition("\n\n")[0]
+    assert {int(number) for number in re.findall(r"\b\d+\b", listed)} == codes
+    assert {int(number) for number in re.findall(r"\b\d+\b", told)} == codes
 
 
 def test_what_is_no_command_gets_a_suggestion(deepthink: Run) -> None:

@@ -73,6 +73,7 @@ class AskScreen(Steers, DeepScreen):
     Attributes:
         session: Id of the session that the next question belongs to; "" for a new one.
         collection_names: Names of the library's collections.
+        everywhere: Names of those that a question searches that names none.
     """
 
     MODE = "ask"
@@ -93,6 +94,7 @@ Every `[n]` of the answer opens its passage.
         super().__init__()
         self.session = ""
         self.collection_names: frozenset[str] = frozenset()
+        self.everywhere: frozenset[str] = frozenset()
         self._question_text = ""  # the current question, as it was typed
         self._keep_thinking_open = True  # whether to show the thinking of a live run
         self._greeted = False  # whether the first steps were shown, or are not needed
@@ -138,15 +140,19 @@ Every `[n]` of the answer opens its passage.
         in_background(self, load, self._show_beginning, group="beginning", exclusive=True)
 
     def _show_beginning(self, beginning: Beginning) -> None:
+        from agent.documents.sample_library import without_samples
+
         prompt, meters = self.query_one(Prompt), self.query_one(Meters)
         names = [collection.name for collection in beginning.collections]
         self.collection_names = frozenset(names)
+        filled = [collection for collection in beginning.collections if collection.documents]
+        self.everywhere = frozenset(collection.name for collection in without_samples(filled))
         prompt.collections = [*names, ALL_COLLECTIONS] if names else []
         older = [text for text in beginning.history if text not in prompt.earlier]
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
         settings = beginning.settings
         meters.model, meters.offline = settings.model, not settings.web
-        meters.collections = self.collection_names
+        meters.collections = self.everywhere
         if self.live is None:  # else it shows what is searched just now
             meters.searched, meters.filters = beginning.scope, ()
         self._beginning = beginning
@@ -594,12 +600,12 @@ Every `[n]` of the answer opens its passage.
             self._rate(fold, rating)
 
     def _confirm_rating(self, fold: RunFold, rating: Rating | None) -> None:
+        from tui.runs.actions import rating_text
+
         for turn in self.query_one(Conversation).turns:
             if turn.fold is fold:
                 turn.show(fold, frozenset({"status"}))
-        from tui.runs.actions import rated
-
-        self.notify(rated(rating))
+        self.notify(rating_text(fold.run_id, rating))
 
     def action_plan(self) -> None:
         if (fold := self._ended_fold()) is not None:

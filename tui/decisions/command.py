@@ -23,6 +23,7 @@ from traces.parquet import take_in
 from traces.paths import expanded_path
 from traces.runs import Ratings, Run, Runs
 from traces.store import Store
+from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, Limit, RunId, is_alone
@@ -231,7 +232,12 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="Replaced if it is there.")],
     runs: Annotated[
         list[str] | None,
-        typer.Option("--run", metavar="RUN", help="Only this run; can be given several times."),
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="Only this run; can be given several times.",
+            autocompletion=completion.runs,
+        ),
     ] = None,
 ) -> None:
     """Write decisions as Parquet, a row each, to train elsewhere.

@@ -193,8 +193,9 @@ def _section(title: str, rows: Iterable[Fact], width: int) -> list[Content]:
 
 
 _EMPTY = """\
-Whenever a run has finished a step of its plan it decides whether to take the next one, to plan anew what is
-left, or to answer. Each decision is kept with everything it was taken from, and shown here.
+After each step of its plan, a run decides whether to keep searching, to change the plan, or to answer. \
+Each decision is kept with everything it was taken from, and shown here.
+
 Press {ask} and ask something that takes more than one step.
 """
 

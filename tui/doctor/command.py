@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tui.failures import DONE, FAULT
 from tui.options import AsJson
 from tui.terminal import console, print_json, table
 
@@ -34,13 +35,14 @@ def doctor(
         return 0
     found = list(findings())
     has_failed = any(finding.state == "fail" for finding in found)
+    code = FAULT if has_failed else DONE
     if as_json:
         print_json({"ok": not has_failed, "findings": found})
-        return int(has_failed)
+        return code
     lines: list[tuple[object, ...]] = []
     for finding in found:
         lines.append((Text(finding.state, STYLES[finding.state]), finding.name, finding.detail))
         if finding.way_out:
             lines.append(("", "", Text(f"→ {finding.way_out}", "dim")))
     console().print(table(("", "what", "found"), lines, whole=("",)))
-    return int(has_failed)
+    return code

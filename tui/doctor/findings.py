@@ -210,7 +210,7 @@ def _server(settings: Settings, kind: str, needed: Sequence[str]) -> Result:
         about, models = server.about(), server.models()
     except DeepthinkError as error:
         if not needed:
-            return "unknown", f"{error.message} It is not needed.", ""
+            return "unknown", f"{error.message} It is optional.", ""
         return "fail", f"{error.message} {', '.join(needed)} needs it.", error.way_out
     if needed and (address := assemble.unconfirmed_address(settings, kind)):
         way_out = f"Agree: `deepthink config set {kind}_confirmed {address}`"

@@ -259,7 +259,7 @@ def scope_of(library: Library, collections: Sequence[str]) -> Scope:
 
     names = tuple(c.name for c in named_collections(library, collections) if c.chunks)
     if not names:
-        raise EmptyLibrary("No document has been read yet.", "Add some: `deepthink ingest PATH`.")
+        raise EmptyLibrary("The library is empty.", "Add documents: `deepthink ingest PATH`.")
     return Scope(collections=names)
 
 

@@ -68,7 +68,13 @@ def ingest(
     ],
     collection: Annotated[
         str | None,
-        typer.Option("--collection", "-c", metavar="NAME", help="Collection for them; created if new."),
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="Collection for them; created if new.",
+            autocompletion=completion.collections,
+        ),
     ] = None,
     description: Annotated[
         str,

@@ -13,7 +13,7 @@ from rich.text import Text
 from policy.collecting import collect as collect_cases
 from policy.evaluation.systems import Parts
 from policy.questions import read_set
-from tui import failures
+from tui import completion, failures
 from tui.assemble import open_parts, open_store
 from tui.bars import show_progress
 from tui.interrupts import ctrl_c
@@ -35,7 +35,14 @@ def collect(
         bool, typer.Option("--answers", help="Answer at every state, a model call each.")
     ] = False,
     collections: Annotated[
-        list[str] | None, typer.Option("--collection", "-c", metavar="NAME", help="Where to look.")
+        list[str] | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="Where to look.",
+            autocompletion=completion.collections,
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="The first N by a fixed shuffle.")

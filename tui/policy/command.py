@@ -152,7 +152,7 @@ def _row(policy: Listed) -> tuple[object, ...]:
     if (manifest := policy.manifest) is None:
         return *name, "", "", "", Text(f"cannot be used: {clean(policy.problem)}", style="red")
     learned_from = f"{manifest.data.questions:,} questions, {manifest.data.decisions:,} decisions"
-    gate = "built in" if policy.boxed else policy.verdict
+    gate = f"{policy.verdict}, built in" if policy.boxed else policy.verdict
     return *name, manifest.method, moment(manifest.created), learned_from, gate
 
 

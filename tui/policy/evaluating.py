@@ -22,7 +22,7 @@ from traces import paths
 from traces.errors import DeepthinkError
 from traces.paths import expanded_path
 from traces.store import Store
-from tui import failures
+from tui import completion, failures
 from tui.assemble import open_chat, open_embedder, open_learned, open_planner, open_reader, open_store
 from tui.bars import show_progress
 from tui.failures import WrongUsage
@@ -93,6 +93,7 @@ def run(
             "-m",
             metavar="NAME",
             help="As in ask; from the settings if left out; may be repeated.",
+            autocompletion=completion.chat_models,
         ),
     ] = None,
     limit: Annotated[

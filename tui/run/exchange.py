@@ -572,9 +572,9 @@ class Exchange(Vertical):
         sources.show(fold, answered.sources)
         if fold.over and hasattr(self.screen, "on_ways_on_chosen"):  # not where a run is only replayed
             searched = fold.started.collections if fold.started else []
-            library: frozenset[str] = getattr(self.screen, "collection_names", frozenset())
-            everywhere = library <= {WEB_COLLECTION, *searched}
-            self.query_one(WaysOn).show(fold, [] if everywhere else searched)
+            everywhere: frozenset[str] = getattr(self.screen, "everywhere", frozenset())
+            is_everywhere = everywhere <= {WEB_COLLECTION, *searched}
+            self.query_one(WaysOn).show(fold, [] if is_everywhere else searched)
 
     def _show_look(self, fold: RunFold) -> None:
         lines: list[str] = []

@@ -213,7 +213,7 @@ class Meters(Widget):
     Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
     """
     model: reactive[str] = reactive("")
-    collections: reactive[Collection[str]] = reactive(())  # of the whole library
+    collections: reactive[Collection[str]] = reactive(())  # what is meant by all of them
     searched: reactive[Sequence[str]] = reactive(())  # by the run, or by the next question; all if empty
     filters: reactive[Sequence[str]] = reactive(())  # of the run, as written
     offline: reactive[bool] = reactive(True)

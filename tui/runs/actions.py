@@ -1,4 +1,4 @@
-"""Rating a run; deleting a run, a session, or the checkpoints of a run.
+"""Rating a run; deleting a run, a session, or the checkpoints of a run; and what is said of each.
 
 Checkpoints are beside the store and are deleted with their run. A run that is in progress is not deleted.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from agent import checkpoints, plans
 from agent import events as ev
@@ -90,9 +91,16 @@ def rate(store: Store, run_id: str, rating: Rating | None, note: str = "") -> Ra
     return rating
 
 
-def rated(rating: Rating | None) -> str:
-    """What the user reads once a rating is stored."""
-    return f"Rated as {rating}." if rating else "Rating removed."
+def rating_text(run_id: str, rating: Rating | None) -> str:
+    return f"Run {run_id} is rated {rating}." if rating else f"Run {run_id} has no rating now."
+
+
+def deletion_text(run_id: str) -> str:
+    return f"Deleted run {run_id}."
+
+
+def export_text(run_id: str, path: Path) -> str:
+    return f"Wrote run {run_id} to {path}."
 
 
 def correct_plan(store: Store, run: Run, lookups: Sequence[str]) -> str:
@@ -128,6 +136,14 @@ def delete_session(store: Store, session: Session) -> int:
     for run in runs:
         checkpoints.discard(store, run.id)
     return count
+
+
+def session_deletion_text(session: Session, runs: int) -> str:
+    return f"Deleted session {session_title(session)} with {counted(runs, 'run')}."
+
+
+def session_name_text(session_id: str, name: str) -> str:
+    return f"Session {session_id} is called “{name}” now."
 
 
 def forget(store: Store, run: Run) -> None:

@@ -137,7 +137,7 @@ def rate(
     store = open_store()
     run = actions.find(store, reference)
     actions.rate(store, run.id, rating, note)
-    typer.echo(actions.rated(rating))
+    typer.echo(actions.rating_text(run.id, rating))
 
 
 @app.command("plan")
@@ -187,7 +187,7 @@ def delete(reference: RunId, yes: Yes = False) -> None:
     actions.check_stopped(store, run.id)
     confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
     actions.delete_run(store, run.id)
-    typer.echo(f"Deleted run {run.id}.")
+    typer.echo(actions.deletion_text(run.id))
 
 
 @app.command("export")
@@ -212,7 +212,7 @@ def export(
         sys.stdout.write(text)
     else:
         expanded_path(output).write_text(text, encoding="utf-8")
-        typer.echo(f"Wrote run {run.id} to {output}.")
+        typer.echo(actions.export_text(run.id, output))
 
 
 sessions_app = typer.Typer(invoke_without_command=True)
@@ -290,7 +290,7 @@ def name(
     session = sessions.find(reference)
     new_name = one_line(new_name)
     sessions.rename(session.id, new_name)
-    typer.echo(f"Session {session.id} is called “{new_name}” now.")
+    typer.echo(actions.session_name_text(session.id, new_name))
 
 
 @sessions_app.command("delete")
@@ -304,7 +304,7 @@ def delete_one_session(reference: _SessionReference, yes: Yes = False) -> None:
     runs = actions.check_idle(store, session)
     confirm(f"Delete session {actions.session_title(session)} with {counted(len(runs), 'run')}?", yes)
     count = actions.delete_session(store, session)
-    typer.echo(f"Deleted session {actions.session_title(session)} with {counted(count, 'run')}.")
+    typer.echo(actions.session_deletion_text(session, count))
 
 
 def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:

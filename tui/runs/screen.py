@@ -20,7 +20,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.runs.actions import as_of_now, delete_run, forget, rate, rated
+from tui.runs.actions import as_of_now, delete_run, deletion_text, forget, rate, rating_text
 from tui.runs.compare import CompareScreen
 from tui.runs.list import Preview, RunList, RunPreview, preview
 from tui.runs.replay import ReplayScreen
@@ -330,7 +330,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         runs = self.query_one(RunList)
         if (run := runs.of(run_id)) is not None:
             runs.show(replace(run, rating=rating or ""))
-        self.notify(rated(rating))
+        self.notify(rating_text(run_id, rating))
 
     def action_export(self) -> None:
         if self._current is not None:
@@ -365,7 +365,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def _remove_deleted(self, run_id: str, _: None) -> None:
         self.query_one(RunList).take_out(run_id)
-        self.notify("The run is deleted.")
+        self.notify(deletion_text(run_id))
         self.action_refresh()
 
     # On the Ask screen

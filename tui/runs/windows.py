@@ -27,9 +27,15 @@ from tui.app.lists import Line, MarkedList, hanging
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.runs.actions import correct_plan, delete_session
+from tui.runs.actions import (
+    correct_plan,
+    delete_session,
+    export_text,
+    session_deletion_text,
+    session_name_text,
+)
 from tui.runs.list import RowTable, short_time
-from tui.terminal import counted, one_line
+from tui.terminal import one_line
 
 _MAX_SESSIONS = 2000  # nobody scrolls through more
 _MAX_QUESTION = 200
@@ -163,7 +169,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         if self._current is not None:
             name = one_line(event.value)
             work = partial(Sessions(self._store).rename, self._current.id, name)
-            then = partial(self._announce, f"It is called “{name}” now.")
+            then = partial(self._announce, session_name_text(self._current.id, name))
             in_background(self, work, then, group="change")
         self._back_to_list()
 
@@ -172,16 +178,16 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         if current is None:
             return
         work = partial(delete_session, self._store, current)
-        then = partial(self._announce_deleted, current.id)
+        then = partial(self._announce_deleted, current)
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
         title = one_line(current.name or current.first, 160) or current.id
         detail = f"“{title}” with {runs}, their answers, events and decisions."
         delete = partial(in_background, self, work, then, group="change")
         ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
 
-    def _announce_deleted(self, session_id: str, runs: int) -> None:
-        self.deleted.add(session_id)
-        self._announce(f"Deleted, with {counted(runs, 'run')}.", None)
+    def _announce_deleted(self, session: Session, runs: int) -> None:
+        self.deleted.add(session.id)
+        self._announce(session_deletion_text(session, runs), None)
 
     def _announce(self, text: str, _: None) -> None:
         self.notify(text, markup=False)
@@ -291,7 +297,7 @@ in the folder that the app was started in; `~` is your home folder.
         in_background(self, write, self._announce, group="export")
 
     def _announce(self, path: Path) -> None:
-        self.notify(f"The run is in {path}.", title="Exported", timeout=10, markup=False)
+        self.notify(export_text(self._run_id, path), timeout=10, markup=False)
         self.dismiss()
 
 

@@ -6,6 +6,7 @@ gold answers and gold passages. Everything is made up, so that no language model
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from traces.records import Collection
+from traces.records import WEB_COLLECTION, Collection
 
 Kind = Literal[
     "single_fact", "table", "bridge", "comparison", "synthesis", "superseded", "chinese", "unanswerable"
@@ -75,6 +76,12 @@ def is_sample(collection: Collection) -> bool:
     """Whether a collection is one of the sample library, and nothing was added to it."""
     described = COLLECTIONS.get(collection.name)
     return described == collection.description and collection.documents == len(documents(collection.name))
+
+
+def without_samples(collections: Sequence[Collection]) -> tuple[Collection, ...]:
+    """The collections; those of the sample library only if there are no others but the web's."""
+    own = tuple(c for c in collections if not is_sample(c))
+    return own if any(c.name != WEB_COLLECTION for c in own) else tuple(collections)
 
 
 def questions() -> list[SampleQuestion]:

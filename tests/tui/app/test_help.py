@@ -89,7 +89,7 @@ def test_help_in_pictures(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> 
         ),
         (
             EmptyLibrary,
-            "Add some: `deepthink ingest PATH`, or try `deepthink demo`.",
+            "Add documents: `deepthink ingest PATH`, or try `deepthink demo`.",
             "Add documents in F3 Library, or read the samples there.",
         ),
         (WebOff, "For good: `deepthink config set web true`.", "Turn on web in F8 Settings."),

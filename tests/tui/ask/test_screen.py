@@ -18,6 +18,7 @@ from textual.widgets._footer import FooterKey
 
 from agent import events as ev
 from agent.documents.document import UnreadableDocument
+from agent.documents.sample_library import COLLECTIONS, documents
 from tests.scripted import WordReader
 from tests.tui.conftest import QUESTION, Answering, Gate, MakeApp
 from tests.tui.library.shelf import put
@@ -236,6 +237,26 @@ async def test_what_is_not_found_shows_what_came_nearest_with_the_keys_of_an_ans
         await until(pilot, lambda: prompt.text == "h")
         await pilot.press("ctrl+y", "enter")
         await searched(pilot)
+
+
+async def test_what_all_collections_would_search_again_is_not_offered(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    chat.finds = False
+    library = Library(app.engine.store)
+    for name, description in COLLECTIONS.items():
+        library.describe_collection(name, description)
+        for path in documents(name):
+            put(library, name, path.name, [("", "Orlavane makes heat pumps.")])
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        ways, meters = screen.query_one(WaysOn), screen.query_one(Meters)
+        await until(pilot, lambda: ways.option_count > 2)
+        assert screen.fold is not None
+        assert screen.fold.started is not None
+        assert screen.fold.started.collections == ["facts"], "samples are searched where they are named"
+        assert "Search all collections" not in " ".join(str(option.prompt) for option in ways.options)
+        assert "all collections" in str(meters.render())
 
 
 async def test_a_letter_rates_unless_a_question_begins_with_it(app: DeepthinkApp) -> None:

@@ -46,6 +46,7 @@ def test_a_bare_machine(no_models: None, home: Path, deepthink: Run) -> None:
     }
     assert "deepthink models pull" in rows["language model"]["way_out"]
     assert rows["Ollama"]["state"] == "unknown"
+    assert rows["Ollama"]["detail"].endswith("It is optional.")  # as the list of models says it
     assert rows["library"]["detail"] == "empty"
     assert all(row["way_out"] for row in rows.values() if row["state"] in {"fail", "warn"})
     assert not home.exists(), "looking changes nothing"

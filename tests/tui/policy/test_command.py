@@ -72,7 +72,7 @@ def test_the_list_marks_the_active_one_and_tells_the_gates_word(deepthink: Run) 
     lines = [_plain(line) for line in deepthink("policy", "list").out.splitlines()]
     assert lines.pop(3).endswith("not surely better")
     assert lines[2].startswith(f"● {SHIPPED} forest 2026-11-21 ")
-    assert lines[2].endswith("500 questions, 3,000 decisions built in")
+    assert lines[2].endswith("500 questions, 3,000 decisions passed, built in")
     assert lines[3].startswith(f"{B} forest")
     assert lines[3].endswith("not passed")
     assert lines[4].endswith("passed")

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 from agent import events as ev
 from tests.tui import parts, stored
 from tests.tui.conftest import Run
+from tests.tui.seen import toasts
 from tests.tui.waiting import comes, until
 from tui.app.app import DeepthinkApp
 from tui.app.lists import MarkedList
@@ -138,7 +139,7 @@ async def test_each_form_has_its_name_but_one_that_was_typed_stays(here: Path, a
         screen = await exporting(pilot, run_id)
         await pilot.press("enter")  # without going to the file
         await until(pilot, lambda: app.screen is not screen)
-        assert any(str(here / f"{NAME}-{run_id[:6]}.md") in n.message for n in app._notifications)
+        assert toasts(app) == [f"Wrote run {run_id} to {here / f'{NAME}-{run_id[:6]}.md'}."]
         text = (here / f"{NAME}-{run_id[:6]}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {stored.QUESTION}")
         screen = await exporting(pilot, run_id)

@@ -18,7 +18,7 @@ from tests.traces.many_runs import fill
 from tests.tui import stored
 from tests.tui.app.bare import BareScreen
 from tests.tui.conftest import MakeApp
-from tests.tui.seen import shown_keys, text_of
+from tests.tui.seen import shown_keys, text_of, toasts
 from tests.tui.stored import cut_off
 from tests.tui.waiting import PATIENCE, opens, until
 from traces.runs import Ratings, Runs, RunSummary
@@ -165,6 +165,8 @@ async def test_rating_and_deleting_which_asks_first_and_takes_the_mark_along(
             row = ratings.of(three[0])
             assert (row.rating if row else "") == word
             assert word in str(runs.get_cell(three[0], "rating"))
+            said = f"is rated {word}." if word else "has no rating now."
+            assert toasts(app)[-1] == f"Run {three[0]} {said}"  # as `deepthink runs rate` says it
         await opens(pilot, ConfirmScreen, "c", "d")
         await opens(pilot, RunsScreen, "n")
         assert len(Runs(open_store()).recent()) == 3
@@ -172,6 +174,7 @@ async def test_rating_and_deleting_which_asks_first_and_takes_the_mark_along(
         await pilot.press("y")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen) and listed(app) == three[1:])
         assert not Runs(open_store()).events(three[0])
+        assert toasts(app)[-1] == f"Deleted run {three[0]}."
         await pilot.press("c")
         assert isinstance(app.screen, RunsScreen), "there is nothing to compare it with"
         assert runs.marked == three[1]

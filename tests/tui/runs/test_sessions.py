@@ -12,7 +12,7 @@ from agent import checkpoints
 from agent import events as ev
 from tests.tui import stored
 from tests.tui.conftest import Run
-from tests.tui.seen import text_of
+from tests.tui.seen import text_of, toasts
 from tests.tui.waiting import until
 from traces.runs import Runs, Sessions
 from tui.app.app import DeepthinkApp
@@ -60,6 +60,7 @@ async def test_a_session_is_named_in_place_and_found_by_words_of_name_and_questi
         await pilot.press("r", *"seals", "enter")
         await until(pilot, lambda: "seals · Who makes the seals?" in " ".join(shown(screen)))
         assert Sessions(open_store()).find("seals").id == two[1]
+        assert toasts(app)[-1] == f"Session {two[1]} is called “seals” now."
         await pilot.press("r", "escape")
         assert not chosen  # only the line for the name is left
         assert screen.query_one(SessionList).has_focus
