@@ -197,9 +197,13 @@ def gaps(missing: Sequence[str]) -> list[str]:
 
 
 def with_gaps(answer: str, missing: Sequence[str], length: Length = "normal") -> str:
-    """The answer with what is missing at its end; a report has a section for it."""
+    """The answer with what is missing at its end, in place of a refusal that does not say of what.
+
+    A report has a section for it.
+    """
     if not missing:
         return answer
+    answer = answer.removesuffix(prompts.NOT_FOUND).rstrip() or answer
     if length == "report":
         return "\n\n".join([answer, _section(_MISSING, "\n".join(f"- {line}" for line in missing))])
     return " ".join([answer, *missing])
