@@ -314,6 +314,7 @@ class PromptBox(Vertical):
         background: $background;
     }
     PromptBox Prompt:focus { border: round $primary; }
+    PromptBox Prompt.-waited-for { border: round $warning; }
     """
 
     def compose(self) -> ComposeResult:

@@ -234,11 +234,11 @@ Every `[n]` of the answer opens its passage.
         elif box is not None and event.text in box.choices:
             box.reply_with(box.choices[event.text])
         elif self.live is not None:
-            if box is not None:
-                self._point_to(box)
-            else:
-                key = self.deepthink.key_of("run.add")
+            key = self.deepthink.key_of("run.add")
+            if box is None and key:
                 self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
+            elif box is None:
+                self._blocked_by_run("ask this")
             self.query_one(Prompt).take_back(event.text)
         elif self._beginning is None and "#" in event.text:
             self._early_question = event.text
@@ -278,8 +278,6 @@ Every `[n]` of the answer opens its passage.
         self._uncover_question()
         if self.deciding or not self.query_one(Prompt).is_being_written:
             event.box.take_focus()
-        else:
-            self._point_to(event.box)
 
     def _uncover_question(self) -> None:
         """Where the thinking would stand in place of a question of the run, show the question instead."""
@@ -289,15 +287,6 @@ Every `[n]` of the answer opens its passage.
             self.remove_class("-thinking")
             if has_keys:
                 box.take_focus()
-
-    def _point_to(self, box: AskedBox) -> None:
-        """Say that the run waits for the user, and which key goes to its question."""
-        key, wanted = self.deepthink.key_of("ask.citations"), "choice" if box.event.options else "answer"
-        self.notify(
-            f"{box.event.question} {key} goes there.",
-            title=f"The run waits for your {wanted}",
-            markup=False,
-        )
 
     def on_asked_box_typed(self, event: AskedBox.Typed) -> None:
         self.focus_input()
@@ -345,6 +334,7 @@ Every `[n]` of the answer opens its passage.
         self._fold_events(message.job.drain())
         self.live = None
         self.query_one(RunBar).remove_class("-on")
+        self._show_actions()
         self.exchange.unask()
         self.refresh_bindings()
         prompt = self.query_one(Prompt)
@@ -398,9 +388,6 @@ Every `[n]` of the answer opens its passage.
             key = self.deepthink.key_of("run.add")
             self.notify(f"Type a step in the prompt, then press {key}.", severity="warning")
             return
-        if why := self.why_no_decision():
-            self.notify(why, severity="warning")
-            return
         self.live.steering.add(text)
         prompt.remember(text)
         self.notify("Added to the plan.")
@@ -421,10 +408,17 @@ Every `[n]` of the answer opens its passage.
         self.query_one(Meters).teaching = self.teaching
 
     def _show_actions(self) -> None:
-        """Show what can be done to the run: at once Resume after Pause, although the step goes on."""
+        """Show what can be done to the run: at once Resume after Pause, although the step goes on.
+
+        Where it waits for the user, the prompt says so, since what is typed there is sent to no run.
+        """
+        bar, prompt, asked = self.query_one(RunBar), self.query_one(Prompt), self.asked
         if self.live is not None:
-            bar, asked = self.query_one(RunBar), self.fold.unanswered if self.fold is not None else None
-            bar.paused, bar.asked = self.live.steering.paused, asked.about if asked is not None else ""
+            bar.paused, bar.idle = self.live.steering.paused, self.idle_actions
+        key = self.deepthink.key_for("ask.citations")
+        wanted = "choice" if asked is not None and asked.options else "answer"
+        prompt.border_title = f"The run waits for your {wanted}: {key} goes there" if asked else ""
+        prompt.set_class(asked is not None, "-waited-for")
 
     # --- sessions -------------------------------------------------------------------------------
 
@@ -750,7 +744,7 @@ Every `[n]` of the answer opens its passage.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _WHILE_IT_RUNS:
-            return self.live is not None
+            return self.live is not None and not (action == "add" and action in self.idle_actions)
         if action == "older":
             return self.is_mounted and self.query_one(Conversation).has_earlier
         return True

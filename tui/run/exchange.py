@@ -537,6 +537,7 @@ class Exchange(Vertical):
         if self.box is not None:
             if self.box.is_mounted:
                 self.box.take_focus()
+                self.screen.scroll_to_widget(self.box, animate=False)
             return
         if self.has_offers and not self.has_citations:
             self.screen.set_focus(self.query_one(WaysOn))

@@ -81,6 +81,13 @@ class LiveRun(Job["ev.Event"]):
 
 _ASKING = "The run is already asking you."
 _WITHOUT_DECISIONS = frozenset({"direct", "single"})  # routes without a plan
+_DECISIONS = frozenset({"decide", "add"})  # the actions that need another decision
+_WHILE_ASKED = {
+    "approve": frozenset({"pause", "skip", "finish"}) | _DECISIONS,
+    "decide": frozenset({"pause", "skip", "decide"}),
+    "clarify": frozenset({"pause", "skip", "decide"}),
+}
+"""The actions that do nothing while the run waits for a reply, by what it asks about."""
 
 
 class Steers(Screen[None]):
@@ -91,6 +98,17 @@ class Steers(Screen[None]):
     exchange: Exchange | None = None  # the turn that shows it
     teaching: bool = False  # the user takes each decision, in this run and later ones
     deciding: bool = False  # the user takes the next decision
+
+    @property
+    def asked(self) -> ev.Asked | None:
+        """What the current run asks the user, and waits for."""
+        return self.fold.unanswered if self.live is not None and self.fold is not None else None
+
+    @property
+    def idle_actions(self) -> frozenset[str]:
+        """The actions on the run that would do nothing now."""
+        idle = _WHILE_ASKED[self.asked.about] if self.asked is not None else frozenset[str]()
+        return idle | _DECISIONS if self.why_no_decision() else idle
 
     def cancel(self) -> None:
         """End the run without an answer."""
@@ -107,7 +125,7 @@ class Steers(Screen[None]):
         if steering.paused:
             steering.resume()
             self.notify("Resumed.")
-        elif self.fold.unanswered is not None:
+        elif self.asked is not None:
             self.notify(_ASKING, severity="warning")
         else:
             steering.pause()
@@ -118,8 +136,7 @@ class Steers(Screen[None]):
 
         if self.live is None:
             return
-        asked = self.fold.unanswered if self.fold is not None else None
-        if asked is not None and asked.about == "approve":
+        if self.asked is not None and self.asked.about == "approve":
             self.notify("The run waits for your choice.", severity="warning")
         elif self.fold is not None and self.fold.node in ANSWERING:
             self.notify("Nothing is searched any more; the answer is on its way.", severity="warning")
@@ -141,7 +158,7 @@ class Steers(Screen[None]):
     def action_decide(self) -> None:
         if self.live is None:
             return
-        if self.fold is not None and self.fold.unanswered is not None:
+        if self.asked is not None:
             self.notify(_ASKING, severity="warning")
             return
         if why := self.why_no_decision():
@@ -264,14 +281,6 @@ class Meters(Widget):
         return f"only {one_line(', '.join(searched[:_MAX_NAMED]), room)}{more}{self._way_back}"
 
 
-_WHILE_ASKED = {
-    "approve": frozenset({"pause", "skip", "decide", "finish", "add"}),
-    "decide": frozenset({"pause", "skip", "decide"}),
-    "clarify": frozenset({"pause", "skip", "decide"}),
-}
-"""The actions that do nothing while the run waits for a reply, by what it asks about."""
-
-
 class RunBar(Widget):
     """The actions on a run with their keys; a click performs one."""
 
@@ -281,13 +290,11 @@ class RunBar(Widget):
     """
     auto_links = reactive(False)
     paused: reactive[bool] = reactive(False)  # so that the first action is to resume
-    asked: reactive[str] = reactive("")  # what the run asks about; "" if it does not wait for a reply
+    idle: reactive[frozenset[str]] = reactive(frozenset())  # the actions that would do nothing
 
     def render(self) -> Content:
-        idle = _WHILE_ASKED.get(self.asked, frozenset())
-        actions = [
-            one for one in ACTIONS["run"] if one.does not in idle or (one.does == "pause" and self.paused)
-        ]
+        idle = self.idle - {"pause"} if self.paused else self.idle
+        actions = [one for one in ACTIONS["run"] if one.does not in idle]
         labels = ["Resume" if self.paused and one.does == "pause" else one.label for one in actions]
         words = [label.split()[0] for label in labels]
         short = [w if words.count(w) == 1 else label for w, label in zip(words, labels, strict=True)]

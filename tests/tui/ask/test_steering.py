@@ -130,7 +130,14 @@ async def test_nothing_is_promised_that_the_run_can_no_longer_do(
             ("direct", "", "This run makes no decisions: it answers in one go.", "Answering now"),
         ):
             screen.fold.take_all([Routed(route, "", "rules", QUESTION, QUESTION), NodeStarted(node, 0)])
-            for key, message in (("ctrl+b", said), ("ctrl+d", said), ("ctrl+g", no_step), ("ctrl+n", now)):
+            screen.draw_all()  # as each event of the run has it
+            assert not any(word in text_of(screen, "RunBar") for word in ("add", "decide one"))
+            app.clear_notifications()
+            await pilot.press("ctrl+b")
+            assert not toasts(app)
+            await pilot.press("enter")
+            assert toasts(app) == ["A run is in progress; ask this when it has ended."], "no step of it"
+            for key, message in (("ctrl+d", said), ("ctrl+g", no_step), ("ctrl+n", now)):
                 app.clear_notifications()
                 await pilot.press(key)
                 await until(pilot, lambda: toasts(app))
@@ -208,14 +215,19 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         offered = str(screen.query_one(RunBar).render())
         assert "cancel" in offered
         assert not any(word in offered for word in ("pause", "answer", "skip", "add", "decide one"))
-        app.clear_notifications()
+        prompt, conversation = screen.query_one(Prompt), screen.query_one(Conversation)
         screen.focus_input()
         await pilot.press("x", "enter")
-        (toast,) = app._notifications
-        assert "waits for your choice" in toast.title
-        assert app.key_of("ask.citations") in toast.message
-        await pilot.press("backspace", "ctrl+y")
-        await until(pilot, lambda: choices.has_focus)
+        assert (prompt.text, prompt.has_focus) == ("x", True)
+        assert app.key_of("ask.citations") in str(prompt.border_title), "where the user looks"
+        await pilot.press("backspace")
+        await pilot.resize_terminal(60, 16)
+        conversation.scroll_home(animate=False)
+        await until(pilot, lambda: not conversation.region.contains(*choices.region.offset))
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: conversation.region.contains(*choices.region.offset))
+        assert choices.has_focus
+        await pilot.resize_terminal(120, 40)
         choices.highlighted = choices.get_option_index("search")
         await pilot.press("enter")
         await until(pilot, lambda: box not in screen.query(AskedBox) and asking(screen, "approve")())
@@ -225,6 +237,7 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         choices.highlighted = choices.get_option_index("stop")
         await pilot.press("enter")
         await over(pilot, screen)
+        assert not prompt.border_title
         assert Runs(app.engine.store).find("last").status == "rejected"
         ways = screen.query_one(WaysOn)
         await until(pilot, lambda: ways.option_count)
@@ -242,7 +255,7 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         assert lines[0] == "The withheld answer:"
         assert "Mars Mining" in lines[1]
         assert lines[2].startswith("✗ not supported: ")
-        conversation, shown = screen.query_one(Conversation), exchange.query_one(".withheld")
+        shown = exchange.query_one(".withheld")
         await until(pilot, lambda: conversation.region.contains(*shown.region.offset))
 
 
