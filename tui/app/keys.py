@@ -184,6 +184,7 @@ _ALL = (
     _hidden("replay.previous", "p,shift+left", "part(-1)", "Previous step", "To the step before."),
     _hidden("replay.start", "home", "ends(0)", "Start", "To the beginning."),
     _hidden("replay.end", "end", "ends(1)", "End", "To the end."),
+    Action("replay.resume", "r", "resume", "Resume", "Continue a run that did not finish."),
     _hidden("replay.export", "x", "export", "Export", "Write the run to a file."),
     Action("replay.close", "escape", "dismiss", "Back", "Back to the list."),
     Action("compare.first", "1", "replay(0)", "Replay A", "See the first run event by event."),

@@ -10,11 +10,18 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui.app.app import DeepthinkApp
+    from tui.ask.screen import AskScreen
 
 
 def deepthink(node: DOMNode) -> DeepthinkApp:
     """The app that ``node`` is part of."""
     return cast("DeepthinkApp", node.app)
+
+
+async def go_to_ask(node: DOMNode) -> AskScreen:
+    """Show the Ask screen; windows over the current one stay."""
+    await node.app.switch_mode("ask")
+    return cast("AskScreen", node.app.screen)
 
 
 def ask_screen(node: DOMNode) -> Screen[Any] | None:

@@ -73,7 +73,6 @@ class AskScreen(Steers, DeepScreen):
     Attributes:
         session: Id of the session that the next question belongs to; "" for a new one.
         collection_names: Names of the library's collections.
-        everywhere: Names of those that a question searches that names none.
     """
 
     MODE = "ask"
@@ -94,7 +93,6 @@ Every `[n]` of the answer opens its passage.
         super().__init__()
         self.session = ""
         self.collection_names: frozenset[str] = frozenset()
-        self.everywhere: frozenset[str] = frozenset()
         self._question_text = ""  # the current question, as it was typed
         self._keep_thinking_open = True  # whether to show the thinking of a live run
         self._greeted = False  # whether the first steps were shown, or are not needed
@@ -146,13 +144,12 @@ Every `[n]` of the answer opens its passage.
         names = [collection.name for collection in beginning.collections]
         self.collection_names = frozenset(names)
         filled = [collection for collection in beginning.collections if collection.documents]
-        self.everywhere = frozenset(collection.name for collection in without_samples(filled))
         prompt.collections = [*names, ALL_COLLECTIONS] if names else []
         older = [text for text in beginning.history if text not in prompt.earlier]
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
         settings = beginning.settings
         meters.model, meters.offline = settings.model, not settings.web
-        meters.collections = self.everywhere
+        meters.collections = [collection.name for collection in without_samples(filled)]
         if self.live is None:  # else it shows what is searched just now
             meters.searched, meters.filters = beginning.scope, ()
         self._beginning = beginning

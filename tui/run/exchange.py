@@ -26,6 +26,7 @@ from tui.app.lists import Drawn, DrawnText, Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
+from tui.run.live import Meters
 from tui.run.words import (
     CHOICES,
     NUMBERS,
@@ -571,11 +572,9 @@ class Exchange(Vertical):
         self.query_one(Answer).finish(answered.answer, answered.sentences)
         self._fill(".checks", [f"! {line}" for line in doubts(answered.sentences)])
         sources.show(fold, answered.sources)
-        if fold.over and hasattr(self.screen, "on_ways_on_chosen"):  # not where a run is only replayed
-            searched = fold.started.collections if fold.started else []
-            everywhere: frozenset[str] = getattr(self.screen, "everywhere", frozenset())
-            is_everywhere = everywhere <= {WEB_COLLECTION, *searched}
-            self.query_one(WaysOn).show(fold, [] if is_everywhere else searched)
+        searched = fold.started.collections if fold.started else []
+        is_everywhere = {*self.screen.query_one(Meters).collections} <= {WEB_COLLECTION, *searched}
+        self.query_one(WaysOn).show(fold, [] if is_everywhere else searched)
 
     def _show_look(self, fold: RunFold) -> None:
         lines: list[str] = []

@@ -197,17 +197,19 @@ class Preview:
 
 def preview(store: Store, run_id: str) -> Preview:
     """Read the preview of a run; for a worker. Raises `UnknownRun`."""
-    from agent import checkpoints
-
     with store.connect():
         run = Runs(store).find(run_id)
-        fold = fold_of(store, run)
-    state: RunState = ""
-    if (run.finished is None or run.status in {"failed", "cancelled"}) and checkpoints.exists(
-        store, run.id
-    ):
-        state = "going on" if checkpoints.in_use(store, run.id) else "resumable"
-    return Preview(run, fold, state)
+        return Preview(run, fold_of(store, run), run_state(store, run))
+
+
+def run_state(store: Store, run: Run) -> RunState:
+    """Whether a run can be resumed or is in progress."""
+    from agent import checkpoints
+
+    has_ended = run.finished is not None and run.status not in {"failed", "cancelled"}
+    if has_ended or not checkpoints.exists(store, run.id):
+        return ""
+    return "going on" if checkpoints.in_use(store, run.id) else "resumable"
 
 
 class RunPreview(VerticalScroll):

@@ -26,12 +26,14 @@ from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
+from tui.app.offers import go_to_ask
 from tui.app.work import Failed, in_background
-from tui.run.exchange import Exchange
+from tui.run.exchange import Exchange, WaysOn
 from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
 from tui.run.words import as_text, ending
+from tui.runs.list import RunState, run_state
 from tui.runs.windows import ExportScreen
 from tui.terminal import duration
 
@@ -192,6 +194,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
         super().__init__()
         self._run_id = run_id
         self._run: Run | None = None
+        self._state: RunState = ""
         self.player = Player(())
         self._timer: Timer | None = None  # while it plays
         self._played = 0.0  # seconds on the player's clock
@@ -209,16 +212,19 @@ plan, the evidence and the decisions, where you can say what a decision should h
         self.add_class("-none")
         store, run_id = self.deepthink.engine.store, self._run_id
 
-        def read() -> tuple[Run, Player, list[str]]:
+        def read() -> tuple[Run, RunState, Player, list[str]]:
+            from agent.documents.sample_library import without_samples
+
             run = Runs(store).find(run_id)
-            names = [collection.name for collection in Library(store).collections()]
-            return run, Player(stored_events(store, run), run.id), names
+            filled = [collection for collection in Library(store).collections() if collection.documents]
+            names = [collection.name for collection in without_samples(filled)]
+            return run, run_state(store, run), Player(stored_events(store, run), run.id), names
 
         in_background(self, read, self._begin, group="replay")
 
-    async def _begin(self, read: tuple[Run, Player, list[str]]) -> None:
+    async def _begin(self, read: tuple[Run, RunState, Player, list[str]]) -> None:
         meters = self.query_one(Meters)
-        self._run, self.player, meters.collections = read
+        self._run, self._state, self.player, meters.collections = read
         meters.offline = not any(
             isinstance(e, ev.Corrected) and e.rung == "web" for e in self.player.events
         )
@@ -235,6 +241,8 @@ plan, the evidence and the decisions, where you can say what a decision should h
             self.query_one("#replay-none", Static).update(failure_text(self, message.error))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "resume":
+            return self._state == "resumable"
         return True if action == "dismiss" else self._run is not None
 
     # The position
@@ -313,3 +321,10 @@ plan, the evidence and the decisions, where you can say what a decision should h
     def action_export(self) -> None:
         if self._run is not None:
             self.app.push_screen(ExportScreen(self._run.id, self._run.question))
+
+    async def action_resume(self) -> None:
+        self.dismiss()  # it shows the run only as far as it went
+        (await go_to_ask(self)).resume(self._run_id)
+
+    async def on_ways_on_chosen(self, event: WaysOn.Chosen) -> None:
+        (await go_to_ask(self)).on_ways_on_chosen(event)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,6 +18,7 @@ from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
+from tui.app.offers import go_to_ask
 from tui.app.work import Failed, in_background
 from tui.runs.actions import as_of_now, delete_run, deletion_text, forget, rate, rating_text
 from tui.runs.compare import CompareScreen
@@ -26,10 +26,6 @@ from tui.runs.list import Preview, RunList, RunPreview, preview
 from tui.runs.replay import ReplayScreen
 from tui.runs.windows import ExportScreen, PlanScreen
 from tui.terminal import counted, one_line
-
-if TYPE_CHECKING:
-    from tui.ask.screen import AskScreen
-
 
 PAGE = 100
 """Runs that are read at a time."""
@@ -372,13 +368,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     async def action_resume(self) -> None:
         if self._preview is not None:
-            (await self._go_to_ask()).resume(self._preview.run.id)
+            (await go_to_ask(self)).resume(self._preview.run.id)
 
     async def action_again(self) -> None:
         current = self._current
         if current is not None:
-            (await self._go_to_ask()).put_question(current.question)
-
-    async def _go_to_ask(self) -> AskScreen:
-        await self.app.switch_mode("ask")
-        return cast("AskScreen", self.app.screen)
+            (await go_to_ask(self)).put_question(current.question)

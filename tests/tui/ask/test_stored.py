@@ -41,12 +41,14 @@ from tui.ask.prompt import Prompt
 from tui.assemble import open_store
 from tui.library.actions import Intake
 from tui.library.ingest_panel import IngestPanel
+from tui.library.passage import PassageScreen
 from tui.library.screen import LibraryScreen
 from tui.run.exchange import Exchange, WaysOn
 from tui.run.fold import RunFold
 from tui.run.live import Meters
 from tui.run.panel import RunPanel
 from tui.runs.list import RunList
+from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 from tui.runs.windows import SessionList, SessionsScreen
 
@@ -213,6 +215,34 @@ async def test_a_follow_up_says_how_it_was_read_and_can_be_asked_as_typed(
         await until(pilot, lambda: not screen.query(Exchange))
         prompt = screen.query_one(Prompt)
         assert (prompt.text, prompt.has_focus, screen.session) == (f"#facts #web {typed}", True, "")
+
+
+async def test_a_replay_shows_what_came_nearest_and_the_ways_on_as_asking_did(
+    app: DeepthinkApp, chat: Answering
+) -> None:
+    def rows(ways: WaysOn) -> list[str]:
+        return [" ".join(str(option.prompt).split()) for option in ways.options]
+
+    chat.finds = False
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        ways = screen.query_one(WaysOn)
+        await until(pilot, lambda: ways.option_count > 2)
+        await opens(pilot, RunsScreen, "f4")
+        await until(pilot, lambda: app.screen.query_one(RunList).row_count)
+        replay = await opens(pilot, ReplayScreen, "enter")
+        await until(pilot, lambda: replay.query(WaysOn) and rows(replay.query_one(WaysOn)) == rows(ways))
+        replay.query_one(WaysOn).focus()
+        await opens(pilot, PassageScreen, "enter")
+        await pilot.press("escape")
+        await replay.action_step(-1)
+        await until(pilot, lambda: not replay.query_one(WaysOn).option_count)
+        await replay.action_step(1)
+        await until(pilot, lambda: rows(replay.query_one(WaysOn)) == rows(ways))
+        replay.query_one(WaysOn).focus()
+        replay.query_one(WaysOn).highlighted = rows(ways).index("→ Rephrase the question")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.is_current and screen.query_one(Prompt).text == QUESTION)
 
 
 async def test_a_run_goes_on_in_its_own_session_and_without_the_web_as_it_was_asked(

@@ -12,7 +12,9 @@ from textual.widgets import TabbedContent
 
 from agent import events as ev
 from tests.tui import parts, stored
+from tests.tui.app.bare import BareScreen
 from tests.tui.library.shelf import put
+from tests.tui.seen import shown_keys
 from tests.tui.waiting import opens, until
 from traces.decisions import Labels
 from traces.library import Library
@@ -24,6 +26,7 @@ from tui.library.passage import PassageScreen
 from tui.run.exchange import Answer
 from tui.run.fold import RunFold, stored_events
 from tui.run.live import Meters
+from tui.run.panel import PlanTree
 from tui.run.words import as_text
 from tui.runs.replay import Player, PlayerBar, ReplayScreen
 
@@ -191,6 +194,41 @@ async def test_it_says_where_the_run_searched(run_id: str, app: DeepthinkApp) ->
             screen = await replayed(pilot, run_id)
             assert str(screen.query_one(Meters).render()).split("  ·  ")[1] == scope
             await pilot.press("escape")
+
+
+async def test_what_can_go_on_is_resumed(app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    resumed: list[str] = []
+    monkeypatch.setattr(BareScreen, "resume", lambda _screen, run: resumed.append(run), raising=False)
+    unfinished = stored.cut_off(status="cancelled")
+    async with app.run_test(size=SIZE) as pilot:
+        for run_id in (stored.store_run(), stored.store_run(status="cancelled"), unfinished):
+            screen = await replayed(pilot, run_id)
+            assert ("Resume" in shown_keys(app)) is (run_id == unfinished)
+            await pilot.press("r")
+        await until(pilot, lambda: resumed)
+        assert app.current_mode == "ask"
+        assert screen not in app.get_screen_stack("runs")
+    assert resumed == [unfinished]
+
+
+async def test_a_search_that_added_nothing_stands_in_the_line_of_the_first(
+    run_id: str, app: DeepthinkApp
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await replayed(pilot, run_id)
+        plan = screen.query_one(PlanTree)
+
+        def tried() -> str:
+            return " ".join(str(plan.get_option_at_index(0).prompt).split())
+
+        await screen._move(next(n for n, e in enumerate(screen.player.events) if isinstance(e, ev.Graded)))
+        assert tried().count("search: ") == 2, "nothing is kept yet"
+        await pilot.press("end")
+        plan.focus()
+        plan.highlighted = 0
+        await pilot.press("enter")
+        assert tried().count("search: ") == 2, "the first one, and that of the web"
+        assert "2 passages); also: supplier of it" in tried()
 
 
 async def test_a_decision_can_be_labelled(app: DeepthinkApp) -> None:
