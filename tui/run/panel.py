@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 
 from textual.app import ComposeResult
@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, TabbedContent, TabPane
 from textual.widgets.option_list import Option
 
+from agent import events as ev
 from agent.state import Candidate
 from tui.app.keys import bindings
 from tui.app.lists import Drawn, RowList, hanging
@@ -146,11 +147,28 @@ else was tried. `→` is the finding.
         state = self._fold.state_of(step)
         label = _draw_label(state, step.number, step.question or self._fold.question, width)
         is_open = (state == "under way") != (step.number in self._toggled)
-        trail = [as_text(event) for event in step.trail] if is_open else []
-        lines = [hanging("   ", line, width) for line in trail]
+        kept = {item["passage_id"] for item in self._fold.evidence if item["number"] in step.kept}
+        lines = [hanging("   ", line, width) for line in (_trail(step, kept) if is_open else ())]
         if step.note is not None and step.note["sentence"]:
             lines.append(hanging("   → ", unmarked(one_line(step.note["sentence"])), width))
         return Content("\n").join([label, *(line.stylize("$foreground 80%") for line in lines)])
+
+
+def _trail(step: Step, kept: Set[int]) -> list[str]:
+    """What was tried in a step, in lines.
+
+    Once it has ended, searches in other words that added nothing to what it kept stand in its first line.
+    """
+    added_nothing: list[ev.Searched] = []
+    found: set[int] = set()
+    for search in step.searches if step.note is not None else ():
+        new = {hit["passage_id"] for hit in search.hits} & kept - found
+        found |= new
+        if not new and search.rung in {"", "reword"} and search != step.searches[0]:
+            added_nothing.append(search)
+    lines = [as_text(event) for event in step.trail if event not in added_nothing]
+    also = " · ".join(dict.fromkeys(one_line(search.query) for search in added_nothing))
+    return [f"{lines[0]}; also: {also}", *lines[1:]] if also else lines
 
 
 def _draw_label(state: StepState, number: int, question: str, width: int) -> Content:
