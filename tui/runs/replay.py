@@ -243,6 +243,8 @@ plan, the evidence and the decisions, where you can say what a decision should h
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "resume":
             return self._state == "resumable"
+        if not hasattr(self, f"action_{action}"):
+            return False  # the answer has keys for what only Ask does
         return True if action == "dismiss" else self._run is not None
 
     # The position

@@ -161,6 +161,8 @@ async def test_an_answer_is_there_once_given_is_marked_and_its_citations_open(
         answer.focus()
         await until(pilot, lambda: answer.has_focus)
         assert answer.render_lines(Region(0, 0, 1, 1))[0].text != before
+        await until(pilot, lambda: "Next" in shown_keys(app))
+        assert not {"Good", "Plan", "Copy"} & shown_keys(app), "what only Ask does"
         await opens(pilot, PassageScreen, "right", "enter")
 
 
