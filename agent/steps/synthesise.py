@@ -309,6 +309,8 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         proposal = "" if deps.session.taught else _proposal(state)
         if deps.session.taught and state["route"] == "single":
             proposal = _proposal(state, _OVERRULES)
+            if proposal:
+                deps.session.emit(Warned("The language model found no answer. The reader did: check it."))
         return parts or proposal or draft
     # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
     # the passages refute them, or if they are those and tell a figure more: one of two things asked for.

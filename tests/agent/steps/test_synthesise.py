@@ -268,7 +268,7 @@ _MARKED = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned
 _MARKED_WORDS = "Brevnes – It burned in Brevnes [2]."
 
 
-def test_a_model_that_was_taught_to_refuse_is_believed(make: Make) -> None:
+def test_a_model_that_was_taught_to_refuse_is_believed(make: Make, events: Events) -> None:
     refused = {"route": "single", "notes": [_LOST], "candidates": _MARKED}
     deps = make([NOT_FOUND], taught=True)
     assert abstains(_draft(deps, **refused)["draft"])
@@ -282,6 +282,7 @@ def test_a_model_that_was_taught_to_refuse_is_believed(make: Make) -> None:
     ]
     update = _draft(make([NOT_FOUND], taught=True), **{**refused, "candidates": sure})
     assert update["draft"] == _MARKED_WORDS, "unless the reader is all but sure"
+    assert len([event for event in events if isinstance(event, ev.Warned)]) == 1, "which the user can see"
 
 
 @pytest.mark.parametrize(
