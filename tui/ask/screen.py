@@ -236,6 +236,8 @@ Every `[n]` of the answer opens its passage.
                 self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
             elif box is None:
                 self._blocked_by_run("ask this")
+            else:
+                self.notify(f"{self.query_one(Prompt).border_title}.", severity="warning", markup=False)
             self.query_one(Prompt).take_back(event.text)
         elif self._beginning is None and "#" in event.text:
             self._early_question = event.text

@@ -220,6 +220,7 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         await pilot.press("x", "enter")
         assert (prompt.text, prompt.has_focus) == ("x", True)
         assert app.key_of("ask.citations") in str(prompt.border_title), "where the user looks"
+        assert toasts(app)[-1] == f"{prompt.border_title}."
         await pilot.press("backspace")
         await pilot.resize_terminal(60, 16)
         conversation.scroll_home(animate=False)
