@@ -314,10 +314,10 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
         return parts or proposal or draft
     # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
     # the passages refute them, or if they are those and tell a figure more: one of two things asked for.
+    marked = _proposed_note(state) if state["route"] == "single" else []
     if (
-        state["route"] == "single"
-        and (proposal := _proposal(state))
-        and not _says_more(state, " ".join(claim["text"] for claim in claims), proposal)
+        (proposal := from_findings(marked, evidence))
+        and not _says_more(" ".join(claim["text"] for claim in claims), marked[0]["answer"], proposal)
         and (
             not is_answer(deps.reader, questions, claims, evidence)
             or _is_refuted(_checked(draft, questions, evidence, deps))
@@ -331,11 +331,10 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
     return draft
 
 
-def _says_more(state: RunState, draft: str, proposal: str) -> bool:
-    """Whether the draft has the words that the reader proposes, and a figure that its proposal lacks."""
-    words = [note["answer"] for note in _proposed_note(state)]
-    is_held = all(share_held(one, [draft]) == 1.0 for one in words)
-    return is_held and bool(stated_numbers(draft)) and _is_lost(draft, [proposal])
+def _says_more(draft: str, words: str, proposal: str) -> bool:
+    """Whether the draft has the words that the reader marked, and a figure that its proposal lacks."""
+    has_words = share_held(words, [draft]) == 1.0
+    return has_words and bool(stated_numbers(draft)) and _is_lost(draft, [proposal])
 
 
 def _from_best(

@@ -34,6 +34,7 @@ class Beginning:
 
     settings: Settings
     collections: Sequence[Collection]
+    everywhere: Sequence[str]  # names of those that a question searches that names none
     history: Sequence[str]  # earlier questions, oldest first
     unfinished: Sequence[Resumable]  # without those that the user cancelled
     scope: Sequence[str]  # the collections that the next question searches; all if empty
@@ -54,13 +55,15 @@ def load_beginning(engine: Engine, session: str) -> Beginning:
     from traces.library import Library
     from traces.runs import Runs
     from tui.ask.asking import scope_of
+    from tui.run.live import everywhere
 
-    settings = engine.settings()
+    settings, collections = engine.settings(), Library(engine.store).collections()
     recent = Runs(engine.store).search(limit=_HISTORY)
     history = list(dict.fromkeys(run.question for run in recent))
     return Beginning(
         settings,
-        Library(engine.store).collections(),
+        collections,
+        everywhere(collections),
         history[::-1],
         [entry for entry in resumable(engine.store) if entry.why not in {"cancelled", "going on"}],
         scope_of(session, settings),

@@ -138,18 +138,15 @@ Every `[n]` of the answer opens its passage.
         in_background(self, load, self._show_beginning, group="beginning", exclusive=True)
 
     def _show_beginning(self, beginning: Beginning) -> None:
-        from agent.documents.sample_library import without_samples
-
         prompt, meters = self.query_one(Prompt), self.query_one(Meters)
         names = [collection.name for collection in beginning.collections]
         self.collection_names = frozenset(names)
-        filled = [collection for collection in beginning.collections if collection.documents]
         prompt.collections = [*names, ALL_COLLECTIONS] if names else []
         older = [text for text in beginning.history if text not in prompt.earlier]
         prompt.earlier = [*older, *prompt.earlier]  # questions asked here stay the latest, as typed
         settings = beginning.settings
         meters.model, meters.offline = settings.model, not settings.web
-        meters.collections = [collection.name for collection in without_samples(filled)]
+        meters.collections = beginning.everywhere
         if self.live is None:  # else it shows what is searched just now
             meters.searched, meters.filters = beginning.scope, ()
         self._beginning = beginning
@@ -231,13 +228,12 @@ Every `[n]` of the answer opens its passage.
         elif box is not None and event.text in box.choices:
             box.reply_with(box.choices[event.text])
         elif self.live is not None:
-            key = self.deepthink.key_of("run.add")
-            if box is None and key:
-                self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
-            elif box is None:
-                self._blocked_by_run("ask this")
-            else:
+            if box is not None:
                 self.notify(f"{self.query_one(Prompt).border_title}.", severity="warning", markup=False)
+            elif key := self.deepthink.key_of("run.add"):
+                self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
+            else:
+                self._blocked_by_run("ask this")
             self.query_one(Prompt).take_back(event.text)
         elif self._beginning is None and "#" in event.text:
             self._early_question = event.text

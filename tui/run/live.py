@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import threading
 
     from agent import events as ev
+    from traces import records
     from tui.app.engine import Engine
     from tui.run.exchange import Exchange
     from tui.run.fold import Part, RunFold
@@ -223,6 +224,14 @@ _MAX_NAMED = 3  # collections
 _BESIDE_NAMES = 60  # cells of what stands beside their names
 
 
+def everywhere(collections: Sequence[records.Collection]) -> list[str]:
+    """The names of what a question searches that names no collection; reads the samples' folders."""
+    from agent.documents.sample_library import without_samples
+
+    filled = [collection for collection in collections if collection.documents]
+    return [collection.name for collection in without_samples(filled)]
+
+
 class Meters(Widget):
     """How the answer is made: model, collections, web, teaching, time."""
 
@@ -230,7 +239,7 @@ class Meters(Widget):
     Meters { height: 1; background: $panel; color: $foreground 85%; padding: 0 1; }
     """
     model: reactive[str] = reactive("")
-    collections: reactive[Collection[str]] = reactive(())  # what is meant by all of them
+    collections: reactive[Collection[str]] = reactive(())  # `everywhere`
     searched: reactive[Sequence[str]] = reactive(())  # by the run, or by the next question; all if empty
     filters: reactive[Sequence[str]] = reactive(())  # of the run, as written
     offline: reactive[bool] = reactive(True)

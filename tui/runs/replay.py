@@ -30,7 +30,7 @@ from tui.app.offers import go_to_ask
 from tui.app.work import Failed, in_background
 from tui.run.exchange import Exchange, WaysOn
 from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
-from tui.run.live import Meters
+from tui.run.live import Meters, everywhere
 from tui.run.panel import RunPanel
 from tui.run.words import as_text, ending
 from tui.runs.list import RunState, run_state
@@ -213,11 +213,7 @@ plan, the evidence and the decisions, where you can say what a decision should h
         store, run_id = self.deepthink.engine.store, self._run_id
 
         def read() -> tuple[Run, RunState, Player, list[str]]:
-            from agent.documents.sample_library import without_samples
-
-            run = Runs(store).find(run_id)
-            filled = [collection for collection in Library(store).collections() if collection.documents]
-            names = [collection.name for collection in without_samples(filled)]
+            run, names = Runs(store).find(run_id), everywhere(Library(store).collections())
             return run, run_state(store, run), Player(stored_events(store, run), run.id), names
 
         in_background(self, read, self._begin, group="replay")

@@ -94,6 +94,16 @@ async def asked(pilot: Pilot[int], question: str = QUESTION) -> AskScreen:
     return screen
 
 
+async def not_found(pilot: Pilot[int]) -> tuple[AskScreen, WaysOn, list[str]]:
+    """Ask what nothing is found for, and wait for the ways on; also the collections it searched."""
+    screen = await asked(pilot)
+    ways = screen.query_one(WaysOn)
+    await until(pilot, lambda: ways.option_count > 2)
+    assert screen.fold is not None
+    assert screen.fold.started is not None
+    return screen, ways, screen.fold.started.collections
+
+
 def answer_of(exchange: Exchange) -> str:
     """The answer's text as it is drawn."""
     return "\n".join(str(block.render()) for block in exchange.query_one(Answer).query(Static))
@@ -207,12 +217,9 @@ async def test_what_is_not_found_shows_what_came_nearest_with_the_keys_of_an_ans
 ) -> None:
     chat.finds = False
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        ways, prompt = screen.query_one(WaysOn), screen.query_one(Prompt)
-        await until(pilot, lambda: ways.option_count > 2)
-        assert screen.fold is not None
-        assert screen.fold.started is not None
-        assert text_of(screen, ".state").startswith(f"– searched {screen.fold.started.collections[0]} · ")
+        screen, ways, searched_in = await not_found(pilot)
+        prompt = screen.query_one(Prompt)
+        assert text_of(screen, ".state").startswith(f"– searched {searched_in[0]} · ")
         rows = [str(option.prompt) for option in ways.options]
         assert "Tolvang Ceramics" in " ".join(rows[:2])
         assert [row.strip("→ ") for row in rows[2:]] == [
@@ -249,12 +256,9 @@ async def test_what_all_collections_would_search_again_is_not_offered(
         for path in documents(name):
             put(library, name, path.name, [("", "Orlavane makes heat pumps.")])
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await asked(pilot)
-        ways, meters = screen.query_one(WaysOn), screen.query_one(Meters)
-        await until(pilot, lambda: ways.option_count > 2)
-        assert screen.fold is not None
-        assert screen.fold.started is not None
-        assert screen.fold.started.collections == ["facts"], "samples are searched where they are named"
+        screen, ways, searched_in = await not_found(pilot)
+        meters = screen.query_one(Meters)
+        assert searched_in == ["facts"], "samples are searched where they are named"
         assert "Search all collections" not in " ".join(str(option.prompt) for option in ways.options)
         assert "all collections" in str(meters.render())
 
