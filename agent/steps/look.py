@@ -6,6 +6,7 @@ comes here from ``route``, which has completed it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from agent import notebook
@@ -18,7 +19,7 @@ from agent.steps.rerank import LIKELY, POSSIBLE, read
 from agent.steps.retrieve import recall
 from agent.text.language import in_latin_script, readable
 from agent.text.sentences import sentences
-from agent.text.terms import nearest
+from agent.text.terms import nearest, terms
 
 _FIRST = 8
 """Passages that are read before the others, so that a likely answer among them is shown sooner."""
@@ -29,22 +30,40 @@ _CLEARLY = LIKELY - POSSIBLE
 def look(state: RunState, deps: Deps) -> dict[str, Any]:
     """Reads asked, question, turns. Writes looked, notebook, and at times question, route, plan.
 
-    A planner puts the conversation into questions that have nothing to do with it. Where the user's own
-    words find a likely answer, and clearly a likelier one, they are the question.
+    A planner puts the conversation into questions that have nothing to do with it, and leaves out words of
+    those that do. Where the user's own words find a likelier answer, they are the question.
     """
-    question, asked = state["question"], state["asked"]
+    question = state["question"]
     if not deps.cognition.instant:
         return _looked(question, [], deps)
     passages = _search(question, deps)
-    needed = max(LIKELY, _best(passages) + _CLEARLY)
-    if state["turns"] and asked != question and readable(asked) and needed < 1:
-        as_typed = read(deps.reader, asked, recall(asked, deps))
-        if _best(as_typed) >= needed:
-            _show_best(asked, as_typed, deps)
-            deps.session.emit(Routed("single", "It is no follow-up.", "reader", asked, asked))
-            changed = {"question": asked, "route": "single", "plan": [look_up(asked)]}
-            return {**_looked(asked, as_typed, deps), **changed}
+    for typed, needed, reason in _as_typed(state, _best(passages)):
+        typed_passages = read(deps.reader, typed, recall(typed, deps))
+        if _best(typed_passages) > needed:
+            _show_best(typed, typed_passages, deps)
+            deps.session.emit(Routed("single", reason, "reader", state["asked"], typed))
+            changed = {"question": typed, "route": "single", "plan": [look_up(typed)]}
+            return {**_looked(typed, typed_passages, deps), **changed}
     return _looked(question, passages, deps)
+
+
+def _as_typed(state: RunState, best: float) -> Iterator[tuple[str, float, str]]:
+    """The user's own words in place of a rewritten question; how likely an answer they must find, and why.
+
+    Alone, they must find a clearly likelier one. Where the planner left some of them out of a single
+    look-up, they have the question before in brackets, and a likelier answer is enough; if what was left
+    finds no likely one, any.
+    """
+    question, asked = state["question"], state["asked"]
+    if not state["turns"] or asked == question:
+        return
+    needed = max(LIKELY, best + _CLEARLY)
+    if readable(asked) and needed < 1:
+        yield asked, needed, "It is no follow-up."
+    if state["route"] == "single" and set(terms(asked)) - set(terms(question)):
+        before = state["turns"][-1]["question"]
+        needed = best if best >= LIKELY else 0.0
+        yield f"{asked} ({before})", needed, "Put in other words, it lost some of yours."
 
 
 def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, Any]:

@@ -98,6 +98,27 @@ def test_a_question_is_asked_as_typed_where_that_finds_a_clearly_likelier_answer
 
 
 @pytest.mark.parametrize(
+    ("rewritten", "route", "found", "is_typed"),
+    [
+        ("Who supplies Avelin's bearings?", "single", 0.6, True),  # "ceramic" is lost
+        ("Who supplies Avelin's bearings?", "single", 0.9, False),
+        ("Who supplies bearings of Avelin?", "single", 0.1, True),
+        ("Who supplies Avelin's bearings?", "deep", 0.6, False),
+        ("Who supplies Avelin's ceramic bearings?", "single", 0.6, False),
+    ],
+)
+def test_a_follow_up_that_lost_words_is_asked_as_typed_after_the_question_before(
+    make: Make, rewritten: str, route: str, found: float, is_typed: bool
+) -> None:
+    typed = "Who supplies the ceramic bearings? (When did Orlavane open?)"
+    reader = WordReader({typed: ("Tolvang Ceramics", 0.7), rewritten: ("Tolvang", found)})
+    turns = [{"question": "When did Orlavane open?", "answer": "In 1987."}]
+    before = state(asked="Who supplies the ceramic bearings?", question=rewritten, route=route, turns=turns)
+    update = {**before, **look(before, make(reader=reader))}
+    assert update["question"] == (typed if is_typed else rewritten)
+
+
+@pytest.mark.parametrize(
     ("plan", "best", "tool"),
     [
         ([step("In other words?", tool="news")], [], "news"),
