@@ -51,8 +51,8 @@ def _as_typed(state: RunState, best: float) -> Iterator[tuple[str, float, str]]:
     """The user's own words in place of a rewritten question; how likely an answer they must find, and why.
 
     Alone, they must find a clearly likelier one. Where the planner left some of them out of a single
-    look-up, they have the question before in brackets, and a likelier answer is enough; if what was left
-    finds no likely one, any.
+    look-up, they have the question before in brackets if that finds a likelier answer, or if the look-up
+    finds no likely one; else the look-up.
     """
     question, asked = state["question"], state["asked"]
     if not state["turns"] or asked == question:
@@ -61,9 +61,9 @@ def _as_typed(state: RunState, best: float) -> Iterator[tuple[str, float, str]]:
     if readable(asked) and needed < 1:
         yield asked, needed, "It is no follow-up."
     if state["route"] == "single" and set(terms(asked)) - set(terms(question)):
-        before = state["turns"][-1]["question"]
-        needed = best if best >= LIKELY else 0.0
-        yield f"{asked} ({before})", needed, "Put in other words, it lost some of yours."
+        reason = "Put in other words, it lost some of yours."
+        yield f"{asked} ({state['turns'][-1]['question']})", best if best >= LIKELY else 0.0, reason
+        yield f"{asked} ({question})", 0.0, reason
 
 
 def _looked(question: str, passages: list[Candidate], deps: Deps) -> dict[str, Any]:

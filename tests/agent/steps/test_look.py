@@ -97,25 +97,36 @@ def test_a_question_is_asked_as_typed_where_that_finds_a_clearly_likelier_answer
     assert len(only(events, ev.Routed)) == (not is_follow_up)
 
 
+_LOST = "Who supplies Avelin's bearings?"  # "ceramic" is lost
+_KEPT = "Who supplies Avelin's ceramic bearings?"
+_EARLIER = "When did Orlavane open?"
+
+
 @pytest.mark.parametrize(
-    ("rewritten", "route", "found", "is_typed"),
+    ("rewritten", "route", "found", "context"),
     [
-        ("Who supplies Avelin's bearings?", "single", 0.6, True),  # "ceramic" is lost
-        ("Who supplies Avelin's bearings?", "single", 0.9, False),
-        ("Who supplies bearings of Avelin?", "single", 0.1, True),
-        ("Who supplies Avelin's bearings?", "deep", 0.6, False),
-        ("Who supplies Avelin's ceramic bearings?", "single", 0.6, False),
+        (_LOST, "single", 0.6, _EARLIER),
+        (_LOST, "single", 0.9, _LOST),
+        ("Who supplies bearings of Avelin?", "single", 0.1, _EARLIER),
+        (_LOST, "deep", 0.6, ""),
+        (_KEPT, "single", 0.6, ""),
     ],
 )
-def test_a_follow_up_that_lost_words_is_asked_as_typed_after_the_question_before(
-    make: Make, rewritten: str, route: str, found: float, is_typed: bool
+def test_a_follow_up_that_lost_words_is_asked_as_typed_with_what_finds_more(
+    make: Make, rewritten: str, route: str, found: float, context: str
 ) -> None:
-    typed = "Who supplies the ceramic bearings? (When did Orlavane open?)"
-    reader = WordReader({typed: ("Tolvang Ceramics", 0.7), rewritten: ("Tolvang", found)})
-    turns = [{"question": "When did Orlavane open?", "answer": "In 1987."}]
-    before = state(asked="Who supplies the ceramic bearings?", question=rewritten, route=route, turns=turns)
+    typed = "Who supplies the ceramic bearings?"
+    reader = WordReader(
+        {
+            f"{typed} ({_EARLIER})": ("Tolvang Ceramics", 0.7),
+            rewritten: ("Tolvang", found),
+            f"{typed} ({rewritten})": ("Tolvang", 0.3),
+        }
+    )
+    turns = [{"question": _EARLIER, "answer": "In 1987."}]
+    before = state(asked=typed, question=rewritten, route=route, turns=turns)
     update = {**before, **look(before, make(reader=reader))}
-    assert update["question"] == (typed if is_typed else rewritten)
+    assert update["question"] == (f"{typed} ({context})" if context else rewritten)
 
 
 @pytest.mark.parametrize(
