@@ -249,6 +249,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
                 _proposed_note(state), evidence, deps.reader
             )
         draft = from_findings(notes, evidence, deps.length)
+        _warn_of_later(state, draft, deps)
         return {**update, "draft": draft, "status": ""}
     questions = questions_of(state["question"], notes)
     update["evidence"] = with_extremes(questions, evidence, deps.reader, deps.library)
@@ -259,7 +260,26 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings."))
         draft = from_findings(notes, evidence, deps.length)
         update["stopped_because"] = str(used_up)
+    _warn_of_later(state, draft, deps)
     return {**update, "draft": draft, "status": "" if draft else "not_found"}
+
+
+def _warn_of_later(state: RunState, draft: str, deps: Deps) -> None:
+    """Warn where a later document than those that a single look-up's answer cites has another likely answer.
+
+    It need not be about the same thing: what merely sounds alike must not replace the answer.
+    """
+    question = state["question"]
+    if state["route"] != "single" or quantities.dated(question, language(question)):
+        return
+    cited = {number for claim in citations.claims(draft, state["evidence"]) for number in claim["cites"]}
+    dates = {item["number"]: item["date"] for item in state["evidence"]}
+    newest = max((dates[number] for number in cited), default="")
+    later = likely_span(span for span in proposed(state)[1] if newest and dates[span[0]] > newest)
+    if later is not None and share_held(later[1]["text"], [draft]) < 1.0:
+        source = next(item for item in state["evidence"] if item["number"] == later[0])
+        where = f"{source['title']}, {source['date']}"
+        deps.session.emit(Warned(f"A later document may say otherwise: “{later[1]['unit']}” ({where})"))
 
 
 def _likely(notes: Sequence[Note], evidence: Sequence[Evidence], reader: Reader) -> list[Note]:
