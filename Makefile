@@ -63,7 +63,7 @@ $(VENV)/.installed-test: $(VENV)/.installed
 demo: $(VENV)/.installed
 	@$(BIN)/deepthink demo
 
-# Everything but the app, real models and other processes: what to run after each change.
+# Everything but the app, real models, other processes, benchmarks and soak: what to run after each change.
 check: lint types contracts $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m "not outer" $(AT_ONCE)
 

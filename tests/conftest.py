@@ -40,12 +40,14 @@ _LONGEST = (
 )
 """Files that begin first: the other processes would wait for a slow one that comes last."""
 
+_MAKERS = [Path(__file__).parent / name for name in ("benchmarks", "soak")]
 _OUTER_FIXTURES = {"make_app", "snap_compare"}
 _HANGS = 900.0  # seconds; no test takes a third of it, however busy the machine is
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``outer`` what `make check` leaves out: the app, real models, processes, slow tests."""
+    """Mark as ``outer`` what `make check` leaves out: the app, real models, processes, slow tests, and the
+    tests of what no user has."""
     longest = {Path(__file__).parent / name: place for place, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: longest.get(item.path, len(longest)))
     for item in items:
@@ -55,6 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             or item.get_closest_marker("model")
             or item.get_closest_marker("slow")
             or hasattr(module, "subprocess")
+            or any(item.path.is_relative_to(folder) for folder in _MAKERS)
         ):
             item.add_marker("outer")
 

@@ -265,7 +265,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
 
 
 def _warn_of_later(state: RunState, draft: str, deps: Deps) -> None:
-    """Warn where a later document than those that a single look-up's answer cites has another likely answer.
+    """Warn where a later document than a single look-up's answer cites has another likely answer.
 
     It need not be about the same thing: what merely sounds alike must not replace the answer.
     """
