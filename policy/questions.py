@@ -136,8 +136,9 @@ def sets_in(name: str) -> list[str]:
 def read_set(name: str) -> CaseSet:
     """The set called ``name``: ``sample``, or a file of JSON lines whose fields determine its kind.
 
-    Plain lines have ``question`` and optionally ``id``, ``answer`` and ``evidence``. ``answer`` is a
-    string, a number, or a list of them; missing or empty, the documents do not answer the question.
+    Plain lines have ``question`` and optionally ``id``, ``answer``, ``wrong`` and ``evidence``. ``answer``
+    is a string, a number, or a list of them; missing or empty, the documents do not answer the question.
+    ``wrong`` is a list of statements that no correct answer makes.
     ``evidence`` is a list of ``"document"`` or ``"document#page"``, or of objects with ``document`` and
     optionally ``page``, from 1. Documents are named as in the library: a file by its name, a file added
     with a folder by its path in that folder.
@@ -148,9 +149,7 @@ def read_set(name: str) -> CaseSet:
     The documents are in the folder ``docs`` beside the file; the set and its collection have the name of
     the file's folder. Raises `BadQuestions` if the file cannot be read, or a line is not a valid question.
     """
-    if name == SAMPLE:
-        return _sample_set()
-    path = expanded_path(name).absolute()
+    path = (sample_library.root() / _QUESTIONS if name == SAMPLE else expanded_path(name)).absolute()
     cases: dict[str, Case] = {}
     patterns = False
     for number, record in records(path):
@@ -170,6 +169,9 @@ def read_set(name: str) -> CaseSet:
         cases[case.id] = case
     if not cases:
         raise BadQuestions(f"{path.name} contains no questions.", "Name a file of JSON lines.")
+    if name == SAMPLE:
+        files = {name: tuple(sample_library.documents(name)) for name in sample_library.COLLECTIONS}
+        return CaseSet(SAMPLE, tuple(cases.values()), tuple(files), tuple(files.items()))
     if not patterns:
         return CaseSet(path.stem, tuple(cases.values()))
     name = path.parent.name
@@ -225,22 +227,6 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
-def _sample_set() -> CaseSet:
-    cases = tuple(
-        Case(
-            sample.id,
-            sample.question,
-            tuple(dict.fromkeys(answer for answer in (sample.answer, *sample.aliases) if answer)),
-            tuple(dict.fromkeys(Place(Path(passage.document).name) for passage in sample.evidence)),
-            sample.must_not_contain,
-        )
-        for sample in sample_library.questions()
-    )
-    collections = tuple(sample_library.COLLECTIONS)
-    files = tuple((collection, tuple(sample_library.documents(collection))) for collection in collections)
-    return CaseSet(SAMPLE, cases, collections, files)
-
-
 _PLACE = TypeAdapter(Place)
 
 
@@ -259,6 +245,7 @@ class _PlainLine(BaseModel):
     question: Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
     id: str | int = ""
     answer: list[str | int | float] | str | int | float | None = None
+    wrong: list[str] = []
     evidence: list[Annotated[Place, BeforeValidator(_place)]] = []
 
     def case(self) -> Case:
@@ -269,6 +256,7 @@ class _PlainLine(BaseModel):
             self.question,
             tuple(str(answer) for answer in answers if answer is not None and str(answer).strip()),
             tuple(dict.fromkeys(self.evidence)),
+            tuple(self.wrong),
         )
 
 

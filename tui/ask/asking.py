@@ -175,8 +175,7 @@ def demonstrate(form: Form) -> int:
             code = show_ingestion(read_samples(collection, store, embedder, cancel))
         if code != failures.DONE:
             return code
-    question = sample_library.demo_question()
     out.print()
-    options = AskOptions(question.question, question.collections)
+    options = AskOptions(sample_library.demo_question(), tuple(sample_library.COLLECTIONS))
     code = ask(request_of(options, settings, interactive=is_interactive(form)), settings, form)
     return failures.DONE if code == failures.PARTLY else code

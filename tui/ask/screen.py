@@ -780,7 +780,7 @@ def _examples(own: Sequence[Collection]) -> list[str]:
     from agent.documents.sample_library import demo_question
 
     if not own:
-        return [demo_question().question]
+        return [demo_question()]
     rows = zip_longest(*(collection.titles for collection in own))
     titles = [title for row in rows for title in row if title and any(map(str.isalpha, title))]
     kinds = {title.split()[0].casefold(): title for title in reversed(titles)}

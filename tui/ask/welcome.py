@@ -68,7 +68,7 @@ def look(engine: Engine) -> Inventory:
         others if is_here(SMALLER) else [SMALLER, *others],
         sum(collection.documents for collection in collections),
         any(one.documents and not sample_library.is_sample(one) for one in collections),
-        sample_library.demo_question().question,
+        sample_library.demo_question(),
     )
 
 

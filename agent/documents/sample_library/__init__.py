@@ -1,24 +1,18 @@
 """The sample library that ships with the program, and its questions.
 
-About a dozen documents on one invented company, Orlavane Thermal, a maker of heat pumps, with questions,
-gold answers and gold passages. Everything is made up, so that no language model knows an answer by heart.
+About a dozen documents on one invented company, Orlavane Thermal, a maker of heat pumps. Everything is made
+up, so that no language model knows an answer by heart. ``questions.jsonl`` has questions with gold answers
+and passages, which are verbatim in the visible text of their documents but for white space.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal
-
-from pydantic import TypeAdapter
 
 from traces.records import WEB_COLLECTION, Collection
-
-Kind = Literal[
-    "single_fact", "table", "bridge", "comparison", "synthesis", "superseded", "chinese", "unanswerable"
-]
 
 COLLECTIONS: dict[str, str] = {
     "reports": (
@@ -34,32 +28,6 @@ COLLECTIONS: dict[str, str] = {
     ),
 }
 """Name of each collection, and one line on what can be found in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A passage that supports a gold answer."""
-
-    document: str  # path relative to ``root()``
-    quote: str
-    """Verbatim in the visible text of the document, with runs of white space as one space. The row of a
-    table is its label and its figures, separated by spaces."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampleQuestion:
-    """A question about the sample library."""
-
-    id: str
-    kind: Kind  # what it exercises
-    question: str
-    answer: str  # the parts that a right answer contains, separated by ``; ``; "" if it is unanswerable
-    aliases: tuple[str, ...]  # other complete lists of parts, just as acceptable
-    must_not_contain: tuple[str, ...]  # what makes an answer wrong
-    collections: tuple[str, ...]
-    evidence: tuple[Evidence, ...]  # the gold passages; none if it is unanswerable
-    steps: tuple[str, ...]  # the gold sub-questions in order, for questions that take more than one
-    demo: bool = False  # whether the program offers it on its first run
 
 
 def root() -> Path:
@@ -84,12 +52,7 @@ def without_samples(collections: Sequence[Collection]) -> tuple[Collection, ...]
     return own if any(c.name != WEB_COLLECTION for c in own) else tuple(collections)
 
 
-def questions() -> list[SampleQuestion]:
-    """All questions, in the order of ``questions.jsonl``."""
+def demo_question() -> str:
+    """The question that the program offers on its first run; it is about all of `COLLECTIONS`."""
     lines = (root() / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return list(map(TypeAdapter(SampleQuestion).validate_json, lines))
-
-
-def demo_question() -> SampleQuestion:
-    """The question that the program offers on its first run."""
-    return next(question for question in questions() if question.demo)
+    return next(str(row["question"]) for row in map(json.loads, lines) if row.get("demo"))

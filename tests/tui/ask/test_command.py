@@ -419,7 +419,7 @@ def test_the_demo_fetches_reads_and_asks(
     ran = deepthink("demo")
     assert ran.code == 0
     assert fetched == ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "bge-small-en", "ms-marco-minilm-l12"]
-    assert f"question: {demo_question().question}" in ran.err
+    assert f"question: {demo_question()}" in ran.err
     assert "Tolvang Ceramics" in ran.out
     held = {c.name: c.description for c in Library(open_store()).collections()}
     assert held == dict(COLLECTIONS)

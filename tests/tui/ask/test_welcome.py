@@ -106,7 +106,7 @@ async def test_enter_enter_enter_and_a_question_that_works(
         runs = Runs(app.engine.store)
         await until(pilot, lambda: any(run.finished for run in runs.recent(1)))
         (run,) = runs.recent(1)
-        assert (run.question, run.status) == (demo_question().question, "answered")
+        assert (run.question, run.status) == (demo_question(), "answered")
 
 
 @pytest.mark.usefixtures("bare")

@@ -25,7 +25,7 @@ def main() -> None:
             terminal.start([str(Path(sys.executable).parent / "deepthink-tui")], environment)
             terminal.shows("✓ qwen2.5-coder-1.5b", patience=300)
             terminal.press("app.palette")
-            terminal.type(demo_question().question[:40])
+            terminal.type(demo_question()[:40])
             terminal.shows("Conversation:")
             terminal.key("enter")
             terminal.shows("✓ answered", "[2]")
