@@ -10,7 +10,6 @@ label, its column's name and the subject of the table.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from operator import eq
 
 from agent.documents.document import Block, ParsedDocument
 from agent.documents.prose import is_blank
-from agent.documents.table_text import table_parts
+from agent.documents.table_text import shares, table_parts
 from agent.text.language import CJK
 from agent.text.sentences import sentences
 from models.token_estimate import estimate, split
@@ -117,7 +116,13 @@ def _prose(section: tuple[str, ...], blocks: Sequence[Block]) -> Iterator[Chunk]
     """Paragraphs as chunks of about equal length, none across a page break."""
     for page, group in groupby(blocks, key=lambda block: block.page):
         units = [unit for number, block in enumerate(group) for unit in _units(block.text, number)]
-        for batch in _batches(units):
+        for batch in shares(
+            units,
+            lambda unit: unit.tokens,
+            _TARGET_TOKENS,
+            slack=_SLACK,
+            apart=lambda last, unit: last.number != unit.number,
+        ):
             yield Chunk(0, "text", section, page, _joined(batch))
 
 
@@ -128,29 +133,6 @@ def _units(paragraph: str, number: int) -> Iterator[_Unit]:
             start = paragraph.index(piece, position)
             position = start + len(piece)
             yield _Unit(paragraph, number, start, position, estimate(piece))
-
-
-def _batches(units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
-    most = _TARGET_TOKENS * _SLACK
-    total = sum(unit.tokens for unit in units)
-    parts = 1 if total <= most else math.ceil(total / _TARGET_TOKENS)
-    share = total / parts
-    batch: list[_Unit] = []
-    filled = 0
-    for unit in units:
-        excess = filled + unit.tokens - share
-        starts_paragraph = bool(batch) and unit.number != batch[-1].number
-        if batch and (
-            filled + unit.tokens > most
-            or excess > unit.tokens / 2
-            or (starts_paragraph and filled > 0.8 * share and excess > 0)
-        ):
-            yield batch
-            batch, filled = [], 0
-        batch.append(unit)
-        filled += unit.tokens
-    if batch:
-        yield batch
 
 
 def _joined(units: Sequence[_Unit]) -> str:

@@ -4,7 +4,7 @@ One line for each row, cells joined by `` | ``, below one header line: this form
 and a 1.5B model can find the number under a column's name in it. A long table is split between rows; a
 header or row that is too long is split between columns, so that each cell keeps its column's name.
 
-`rows` reads such text back: the column of each cell, and the heading line above each row.
+`rows` reads such text back, with the column of each cell.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _TABLE_TOKENS = 300  # a longer table is split
 _LONGEST_LABEL = 12  # words of a row's first cell that may be repeated above the rest of a split row
 _AMOUNT = re.compile(r"\d[.,]\d\d(?!\d)")
 _BARE_NUMBER = re.compile(r"\d[\d.,'’ ]*")
+_NEARLY_FULL = 0.8
 _LABEL_TOKENS = 24  # tokens of a row's first cell to repeat beside the cells of other columns
 
 
@@ -83,7 +84,7 @@ class _Cutter:
         """Make parts of the table's rows, each below its header."""
         room = self._room(table)
         lines = list(_lines(table))
-        for batch in _shares(lines, lambda row: row.tokens, room, lambda row: row.names_section):
+        for batch in shares(lines, lambda row: row.tokens, room, heads=lambda row: row.names_section):
             *rows_above, row = batch
             if row.tokens <= room:
                 rows_above = batch
@@ -152,7 +153,7 @@ def _split_columns(table: Table, weights: Sequence[int], room: int) -> list[Tabl
     long_columns = [column for column, weight in enumerate(weights) if column and weight > room_left]
     short_columns = [column for column in range(1, len(weights)) if column not in long_columns]
     groups = [
-        *_shares(short_columns, weights.__getitem__, room_left),
+        *shares(short_columns, weights.__getitem__, room_left),
         *([column] for column in long_columns),
     ]
     if weights[0] > labels:
@@ -191,20 +192,32 @@ def _lines(table: Table) -> Iterator[_Line]:
             section = ""
 
 
-def _shares(
+def shares(
     items: Sequence[_Item],
     weight: Callable[[_Item], int],
     room: int,
+    *,
+    slack: float = 1.0,
     heads: Callable[[_Item], bool] = lambda _item: False,
+    apart: Callable[[_Item, _Item], bool] = lambda _last, _item: False,
 ) -> Iterator[list[_Item]]:
-    """Groups of neighbours, of about equal weight and at most ``room``; none ends with one that ``heads``
-    the next ones."""
+    """Groups of neighbours, of about equal weight and at most ``room`` times ``slack``.
+
+    None ends with one that ``heads`` the next ones; one that is nearly full ends between two that are
+    ``apart``.
+    """
     total = sum(map(weight, items))
-    share = total / max(1, math.ceil(total / max(1, room)))
+    most = room * slack
+    share = total if total <= most else total / math.ceil(total / max(1, room))
     group: list[_Item] = []
     filled = 0
     for item in items:
-        if group and (filled + weight(item) > room or filled + weight(item) / 2 > share):
+        with_item = filled + weight(item)
+        if group and (
+            with_item > most
+            or with_item - share > weight(item) / 2
+            or (apart(group[-1], item) and filled > _NEARLY_FULL * share and with_item > share)
+        ):
             headings: list[_Item] = []
             while len(group) > 1 and heads(group[-1]):
                 headings.insert(0, group.pop())
@@ -225,7 +238,6 @@ class Row:
     cells: tuple[tuple[str, str], ...]
     """The other cells that are not empty, with the column of each; the column is "" if the row has more
     cells than the header."""
-    heading: str  # the line without cells above the row, "" if none
 
     def spelled(self) -> str:
         """``Services: 236.4 (2024), 214.9 (2023)``."""
@@ -263,10 +275,8 @@ def rows(text: str) -> list[Row]:
     head, body = parts(text)
     header = _columns(head)
     table_rows: list[Row] = []
-    heading = ""
     for line in body:
         if SEPARATOR not in line:
-            heading = line
             continue
         cells = row_cells(line)
         # Empty cells at a row's end are not written.
@@ -279,7 +289,7 @@ def rows(text: str) -> list[Row]:
             for index, (column, cell) in enumerate(zip(columns, cells, strict=True))
             if cell.strip() and index != label_index
         )
-        table_rows.append(Row(line, label, pairs, heading))
+        table_rows.append(Row(line, label, pairs))
     return table_rows
 
 
