@@ -32,7 +32,7 @@ from policy.decisions import default_action
 from policy.evaluation.measures import exact_match, f1, holds, is_right
 from policy.evaluation.systems import Parts
 from policy.questions import Case, CaseSet, Progress
-from traces.collected import Collected, CollectedQuestion
+from traces.collected import Collected, Gold
 from traces.decisions import DecisionRow, Outcome
 from traces.errors import DeepthinkError
 
@@ -72,16 +72,12 @@ def collect(
             failed.append(f"{case.question}: {error.message}")
         else:
             collected.put(
-                CollectedQuestion(
-                    dataset=cases.name,
-                    question_id=case.id,
-                    question=case.question,
-                    answers=case.answers,
-                    embedder=parts.embedder.name,
-                    reranker=parts.reader.name,
-                    decisions=decisions,
-                    outcomes=outcomes,
-                )
+                Gold(cases.name, case.id, case.answers),
+                case.question,
+                decisions,
+                outcomes,
+                embedder=parts.embedder.name,
+                reranker=parts.reader.name,
             )
         seconds_left = (time.monotonic() - began) / number * (len(todo) - number)
         yield Progress("questions", done + number, total, seconds_left, tuple(failed))

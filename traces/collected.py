@@ -24,55 +24,43 @@ class Gold:
     answers: Sequence[str]
     passages: Sequence[Any] = ()
 
+    @property
+    def run_id(self) -> str:
+        """Of its run, wherever it is collected: 12 hex digits, like every run's."""
+        return hashlib.sha256(f"{self.dataset}\n{self.question_id}".encode()).hexdigest()[:12]
+
 
 def write_gold(db: DuckDBPyConnection, run_id: str, gold: Gold) -> None:
     """Store the gold of a run's question within a running transaction."""
     insert(db, "gold", [{"run_id": run_id, **columns(gold)}], replace=True)
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedQuestion:
-    """A question with everything that was collected on it."""
-
-    dataset: str
-    question_id: str  # its id there
-    question: str
-    answers: Sequence[str]
-    embedder: str
-    reranker: str
-    decisions: Sequence[DecisionRow]  # a row for each state
-    outcomes: Sequence[Outcome]  # at least one for each state that was measured
-
-    @property
-    def run_id(self) -> str:
-        """The same wherever the question is collected: 12 hex digits, like every run's."""
-        return hashlib.sha256(f"{self.dataset}\n{self.question_id}".encode()).hexdigest()[:12]
-
-
 class Collected(Queries):
     """Queries on collected questions."""
 
-    def put(self, question: CollectedQuestion) -> None:
-        """Store a question, replacing an earlier collection of it."""
-        run_id, measured = question.run_id, now()
-        models = ("lean", "", question.embedder, question.reranker, "explorer")
-        run = NewRun(question.question, *models, (question.dataset,))
+    def put(
+        self,
+        gold: Gold,
+        question: str,
+        decisions: Sequence[DecisionRow],
+        outcomes: Sequence[Outcome],
+        *,
+        embedder: str,
+        reranker: str,
+    ) -> None:
+        """Store a question, replacing an earlier collection of it.
+
+        ``decisions`` has a row for each state, ``outcomes`` at least one for each state that was measured.
+        """
+        run_id, at = gold.run_id, now()
+        run = NewRun(question, "lean", "", embedder, reranker, "explorer", (gold.dataset,))
         with self._store.transaction() as db:
             delete_runs(db, "id = ?", [run_id])
-            write_run(
-                db,
-                run_id,
-                run,
-                status=COLLECTED,
-                started=measured,
-                finished=measured,
-                standalone=question.question,
-                superstep=-2,
-                seconds=0,
-            )
-            write_decisions(db, run_id, question.decisions)
-            write_outcomes(db, run_id, question.outcomes)
-            write_gold(db, run_id, Gold(question.dataset, question.question_id, question.answers))
+            ended = {"status": COLLECTED, "started": at, "finished": at, "seconds": 0}
+            write_run(db, run_id, run, standalone=question, superstep=-2, **ended)
+            write_decisions(db, run_id, decisions)
+            write_outcomes(db, run_id, outcomes)
+            write_gold(db, run_id, gold)
 
     def held(self, dataset: str, *, at_every_state: bool = False) -> set[str]:
         """Ids of the collected questions of a set; ``at_every_state``: of those measured everywhere."""

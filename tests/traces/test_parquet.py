@@ -13,7 +13,7 @@ import pytest
 
 from tests.traces.test_decisions import LINE, TREE, stored, told
 from tests.traces.test_runs import NEW, measure
-from traces.collected import Collected, CollectedQuestion, Gold, write_gold
+from traces.collected import Collected, Gold, write_gold
 from traces.decisions import Labels, Outcome
 from traces.parquet import BadTraces, Exported, Imported, export, take_in
 from traces.runs import Ratings, Runs
@@ -167,13 +167,14 @@ def test_a_run_that_is_resumed_here_is_not_ended_by_its_own_export(store: Store,
 
 
 def test_a_question_collected_twice_stays_as_it_is_here(store: Store, other: Store, tmp_path: Path) -> None:
-    def question(number: int) -> CollectedQuestion:
+    def collect(into: Store, number: int) -> None:
         outcomes = [Outcome(n.path, "evidence", 0.5, {"recall": 0.5}) for n in TREE]
-        return CollectedQuestion("musique", f"{number}", "Why?", ["So"], "e", "", TREE, outcomes)
+        gold = Gold("musique", f"{number}", ["So"])
+        Collected(into).put(gold, "Why?", TREE, outcomes, embedder="e", reranker="")
 
     for number in (1, 2):
-        Collected(other).put(question(number))
-    Collected(store).put(question(1))
+        collect(other, number)
+    collect(store, 1)
     export(other, tmp_path / "t.parquet")
     before = everything(store)
     took = _take_in(store, [tmp_path / "t.parquet"])

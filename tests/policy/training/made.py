@@ -14,7 +14,7 @@ from agent.decisions.features import features, state_text
 from policy.decisions import Node
 from tests.agent.made import observed
 from tests.policy.trees import random_trees
-from traces.collected import Collected, CollectedQuestion
+from traces.collected import Collected, Gold
 from traces.decisions import DecisionRow, Outcome
 from traces.store import Store
 
@@ -59,8 +59,8 @@ def _fill(into: Collected, questions: int, seed: int, dataset: str) -> None:
             )
             assert node.quality is not None
             outcomes.append(Outcome(node.path, "evidence", node.quality, node.detail))
-        told = (dataset, tree.question, tree.text, ["so"])
-        into.put(CollectedQuestion(*told, "hashed", "", rows, outcomes))
+        gold = Gold(dataset, tree.question, ["so"])
+        into.put(gold, tree.text, rows, outcomes, embedder="hashed", reranker="")
 
 
 def _state(question: str, node: Node) -> PolicyState:

@@ -12,7 +12,7 @@ from tests.traces.test_decisions import LINE, TREE
 from tests.traces.test_parquet import collected, rows, watched
 from tests.tui import stored
 from tests.tui.conftest import QUESTION, Run
-from traces.collected import Collected, CollectedQuestion
+from traces.collected import Collected, Gold
 from traces.decisions import Labels, Outcome
 from traces.runs import Ratings, Runs
 from traces.store import Store
@@ -165,9 +165,9 @@ def test_the_counts(ids: tuple[str, str], deepthink: Run) -> None:
 def test_a_collected_store_is_looked_at_by_its_file(deepthink: Run, tmp_path: Path) -> None:
     path = tmp_path / "musique.duckdb"
     outcomes = [Outcome("CR", "evidence", 1.0, {"recall": 1.0})]
-    question = CollectedQuestion("musique", "1", "Why?", ["So"], "e", "", TREE, outcomes)
-    Collected(Store(path)).put(question)
-    run_id = question.run_id
+    gold = Gold("musique", "1", ["So"])
+    Collected(Store(path)).put(gold, "Why?", TREE, outcomes, embedder="e", reranker="")
+    run_id = gold.run_id
     for command in ((), ("list",), ("show",)):
         assert run_id in deepthink("traces", "--store", str(path), *command).out
     assert deepthink("traces", "--store", str(path), "export", str(tmp_path / "t.parquet")).code == 0
