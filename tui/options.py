@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,15 +20,17 @@ Asked = Annotated[
     list[str] | None,
     typer.Argument(metavar="QUESTION", help="In your own words; - reads it from stdin, as does a pipe."),
 ]
+
+
+def collection_option(help_text: str) -> Any:
+    """The option that names collections, with their completion."""
+    names = ("--collection", "-c")
+    return typer.Option(*names, metavar="NAME", help=help_text, autocompletion=completion.collections)
+
+
 Collections = Annotated[
     list[str] | None,
-    typer.Option(
-        "--collection",
-        "-c",
-        metavar="NAME",
-        help="Search here only, in follow-ups as well; may be repeated. all: everywhere.",
-        autocompletion=completion.collections,
-    ),
+    collection_option("Search here only, in follow-ups as well; may be repeated. all: all of your own."),
 ]
 Model = Annotated[
     str | None,

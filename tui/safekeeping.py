@@ -12,9 +12,9 @@ from traces import paths
 from traces.paths import expanded_path
 from traces.runs import Runs
 from traces.store import Store, StoreDamaged
-from tui import completion, failures
+from tui import failures
 from tui.assemble import open_store
-from tui.options import RunId, Yes, confirm
+from tui.options import RunId, Yes, collection_option, confirm
 from tui.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
@@ -131,16 +131,7 @@ def explain_forgetting(context: typer.Context) -> None:
 @forget.command("document")
 def forget_document(
     reference: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its number or its name.")],
-    collection: Annotated[
-        str | None,
-        typer.Option(
-            "--collection",
-            "-c",
-            metavar="NAME",
-            help="The collection it is in.",
-            autocompletion=completion.collections,
-        ),
-    ] = None,
+    collection: Annotated[str | None, collection_option("The collection it is in.")] = None,
     yes: Yes = False,
 ) -> None:
     """Erase a document, and every run that used it.

@@ -15,8 +15,9 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     searches, queries and clears the step's own fields (recalled, candidates, grade, rungs, fresh, again,
     tried).
 
-    References of the step are resolved, and its question is phrased in several ways, which are searched
-    in parallel. A search is not repeated: it can bring nothing new.
+    References of the step are resolved, those to a step without an answer not in what is shown. Its
+    question is phrased in several ways, which are searched in parallel. A search is not repeated: it can
+    bring nothing new.
 
     Without this node CONTINUE would loop into ``plan``, which starts over and never gets past the
     first step. If a revision brought no step, only the step's own fields are cleared. A request to skip
@@ -42,7 +43,8 @@ def next_step(state: RunState, deps: Deps) -> dict[str, Any]:
     question = resolve(plan_step["question"], state["notes"])
     step = PlanStep({**plan_step, "question": question})
     number = state["step"] + 1
-    deps.session.emit(StepStarted(number, step))
+    shown = resolve(plan_step["question"], [note for note in state["notes"] if note["found"]])
+    deps.session.emit(StepStarted(number, PlanStep({**plan_step, "question": shown})))
     notebook = state["notebook"]
     query = deps.cognition.rewrite(deps.session, notebook, question)
     phrasings = deps.cognition.phrase(deps.session, notebook, query)

@@ -15,6 +15,12 @@ _METHODS = {
     "forest": "a random forest on the numeric features",
     "reward": "an encoder that scores state and action, trained on preferences (LoRA adapter and head)",
 }
+_IN_WORDS = {
+    "utility": "quality less the cost of the steps (utility)",
+    "sufficiency: calibration error (ECE)": "error of its probabilities (ECE)",
+    "calibration error": "error of its probabilities (ECE)",
+}
+"""What measures are called where they are shown; the manifest keeps the names that it was sealed with."""
 
 
 def card(manifest: Manifest) -> str:
@@ -101,7 +107,7 @@ def _facts(values: Mapping[str, Any], prefix: str = "") -> Facts:
         if isinstance(value, Mapping):
             facts += _facts(value, f"{prefix}{name}, ")
         else:
-            facts.append((f"{prefix}{name}", figure(value)))
+            facts.append((_IN_WORDS.get(name, f"{prefix}{name}"), figure(value)))
     return tuple(facts)
 
 

@@ -23,6 +23,7 @@ from textual.binding import Binding
 from textual.command import Provider
 from textual.css.query import NoMatches
 from textual.message import Message
+from textual.notifications import Notify
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import MountError, Widget
@@ -195,6 +196,14 @@ class DeepthinkApp(App[int]):
     @on(Noticed)
     def _show_notice(self, message: Noticed) -> None:
         self.notify(message.text, title=message.title, severity="warning", timeout=8, markup=False)
+
+    @on(Notify)
+    def _replace_older_news(self, message: Notify) -> None:
+        """Keep news to the first line: below it, a second toast would cover what is read."""
+        new = message.notification
+        for old in list(self._notifications):
+            if old.message == new.message or (old.severity == "information" and not old.title):
+                self._unnotify(old, refresh=False)
 
     @on(events.DescendantFocus)
     def _still_cursor(self, event: events.DescendantFocus) -> None:

@@ -214,7 +214,7 @@ _ALL = (
     _hidden("strip.more", "4,m", "say('MORE')", "Should read more", "The same: read more passages."),
     _hidden("strip.words", "5,w", "say('WORDS')", "Other words", "The same: search in other words."),
     _hidden("strip.ask", "6,a", "say('ASK')", "Should ask", "The same: ask the model."),
-    _hidden("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
+    Action("strip.unsay", "backspace", "unsay", "Remove label", "Remove your label of the decision."),
     Action("decisions.previous", "left_square_bracket", "run(-1)", "Older", "The run before this one."),
     Action("decisions.next", "right_square_bracket", "run(1)", "Newer", "The run after this one."),
     Action("policy.use", "enter,p", "use", "Promote", "Make the policy under the cursor the active one."),

@@ -28,7 +28,7 @@ from tui.interrupts import ctrl_c
 from tui.library.actions import embed_few
 from tui.run.fold import RunFold, sentence_json
 from tui.run.render import as_grid, as_line
-from tui.run.words import Block, doing, place, resume_hint, support_count
+from tui.run.words import Block, doing, place, resume_hint, step_question, support_count
 from tui.settings.settings import Settings
 from tui.terminal import clean, console, duration, is_live, one_line, print_json, table
 
@@ -246,7 +246,7 @@ def _answer(
         if isinstance(event, ev.Warned):
             failures.warn(f"{column.system}: {clean(event.message)}")
         if isinstance(event, ev.StepStarted) and event.plan_step["question"] != question:
-            printer.show(Block(f"step {event.step}", one_line(event.plan_step["question"])))
+            printer.show(Block(f"step {event.step}", step_question(event.plan_step["question"])))
         activity = doing(column.fold) or "working"
         printer.tell(f"{column.system}: {activity} · {duration(time.monotonic() - began)}")
 

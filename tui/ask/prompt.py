@@ -162,11 +162,11 @@ class Prompt(TextArea):
 **Enter** asks; **Ctrl-J** or **Shift-Enter** begins a new line; **↑** and **↓** bring back earlier
 questions.
 
-`#name` looks only in that collection, and so do the questions that follow; `#all` looks in all of them
-again. `@path` reads a file or a folder into the library first, then looks
-there too. `from:petra`, `after:2024-03`, `before:2025`, `type:mail` and `folder:letters` look only in
-documents of that sender or author, time, type or folder. While you type a `#name` or `@path`, **Tab** takes
-the completion under the cursor of the list.
+`#name` looks only in that collection, and so do the questions that follow; `#all` looks in all of yours
+again, and in the samples only if there is nothing else. `@path` reads a file or a folder into the library
+first, then looks there too. `from:petra`, `after:2024-03`, `before:2025`, `type:mail` and `folder:letters`
+look only in documents of that sender or author, time, type or folder. While you type a `#name` or `@path`,
+**Tab** takes the completion under the cursor of the list.
 """
 
     @dataclass

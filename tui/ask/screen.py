@@ -108,7 +108,7 @@ Every `[n]` of the answer opens its passage.
             yield Vertical(id="thinking")
         yield Static(id="offer", markup=False)
         yield FindBar(conversation.find, -1, "Words to find in the conversation")
-        yield Meters(f" (#{ALL_COLLECTIONS}: everywhere)")
+        yield Meters(f" (#{ALL_COLLECTIONS}: all of yours)")
         yield RunBar()
         yield PromptBox()
 

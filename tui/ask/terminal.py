@@ -115,7 +115,7 @@ def _tell_nearest(fold: RunFold, store: Store) -> None:
         failures.warn(f"Nearest: {place(hit)}: {preview(hit['text'], fold.question, _EXCERPT_LENGTH)}")
     if narrowed := Runs(store).find(fold.run_id).request.get("collections"):
         names = ", ".join(map(one_line, narrowed))
-        failures.warn(f"Searched only in {names}; --collection {ALL_COLLECTIONS} searches everywhere.")
+        failures.warn(f"Searched only in {names}; --collection {ALL_COLLECTIONS} searches all of yours.")
     failures.warn(f"To look yourself: deepthink library search {shell_word(fold.question)}")
 
 

@@ -93,6 +93,7 @@ class WelcomeScreen(ModalScreen[str]):
     CSS_PATH = "welcome.tcss"
     BINDINGS = bindings("welcome")
     PLACES = ("welcome",)
+    AUTO_FOCUS = ""  # the panel of the reading would get it, and with it the help
     HELP = """\
 ### The first start
 

@@ -30,7 +30,7 @@ from tui.decisions.strip import (
     action,
     bar,
     judgement,
-    numbered,
+    listed,
     percent,
     source,
     taken_by,
@@ -174,7 +174,7 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
     cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
     highest = max(probabilities.values(), default=1.0)
     lines = []
-    for _, name in numbered(valid):
+    for name in listed(valid):
         if name not in valid:
             lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", QUIET))
             continue

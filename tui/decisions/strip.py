@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from textual import on
 from textual.content import Content
 from textual.message import Message
 
@@ -60,9 +61,9 @@ class Row:
         return self.decided.suggested if isinstance(self.decided, ev.Asked) else self.decided.action
 
 
-def numbered(valid: Sequence[str]) -> list[tuple[int, str]]:
-    """The actions to show, each with the number of its key: the plan's, and tries that are possible."""
-    return [(n, one) for n, one in enumerate(ACTIONS, start=1) if one in PLAN_ACTIONS or one in valid]
+def listed(valid: Sequence[str]) -> list[str]:
+    """The actions to show: the plan's, and tries that are possible."""
+    return [one for one in ACTIONS if one in PLAN_ACTIONS or one in valid]
 
 
 def action(name: str) -> Content:
@@ -113,7 +114,7 @@ def drawn(row: Row, width: int) -> Content:
         Content(f"{name.lower()} {percent(decided.probabilities.get(name, 0.0))}")
         if name in row.valid
         else Content.styled(f"{name.lower()} {NOT_POSSIBLE:>4}", QUIET)
-        for _, name in numbered(row.valid)
+        for name in listed(row.valid)
     ]
     if row.label:
         shares.append(Content.styled(judgement(row.label, taken), "bold $accent"))
@@ -231,15 +232,20 @@ have been. Where the run waits for you (teach mode), the last row asks, and the 
         else:
             run_id, seq = self._run_id, self.highlighted
             self.read_labels(lambda labels: labels.put(run_id, seq, action))
-            self.notify(f"Labelled {action}. Backspace removes the label.")
+            self.notify(f"Labelled {action}.")
 
     def action_unsay(self) -> None:
-        here = self.current
-        if here is None or here.label is None or self.highlighted is None:
-            self.notify("You haven't labelled this decision.")
-        else:
-            run_id, seq = self._run_id, self.highlighted
+        if (seq := self.highlighted) is not None:
+            run_id = self._run_id
             self.read_labels(lambda labels: labels.drop(run_id, seq))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A label can be taken back where there is one."""
+        return action != "unsay" or bool(self.current and self.current.label)
+
+    @on(MarkedList.OptionHighlighted)
+    def _offer_keys(self) -> None:
+        self.refresh_bindings()
 
     def _rows(self) -> list[Row]:
         rows = [Row(decided, self._label_of(seq, decided)) for seq, decided in enumerate(self._decided)]

@@ -29,7 +29,19 @@ from tui.interrupts import ctrl_c
 from tui.library import actions
 from tui.library.actions import intake, read_in
 from tui.library.ingesting import show_ingestion
-from tui.options import After, AsJson, Before, From, InFolder, Type, Yes, confirm, filter_pairs, is_alone
+from tui.options import (
+    After,
+    AsJson,
+    Before,
+    From,
+    InFolder,
+    Type,
+    Yes,
+    collection_option,
+    confirm,
+    filter_pairs,
+    is_alone,
+)
 from tui.run.words import local_time, located, preview
 from tui.settings.settings import load, warn_if_unusable
 from tui.terminal import clean, console, counted, one_line, print_json, shell_word, table, to_tabulate
@@ -37,23 +49,9 @@ from tui.terminal import clean, console, counted, one_line, print_json, shell_wo
 _EMPTY = "The library is empty. Add documents: deepthink ingest PATH, or try deepthink demo."
 _NONE_FOLLOWED = "No folder is followed yet. `deepthink ingest FOLDER` reads a folder and follows it."
 _EXCERPT = 320  # characters of a passage
-_STAGES = {
-    "vector": "how near in meaning (cosine)",
-    "mmr": "the same, less what repeats other passages",
-    "keyword": "shared words (BM25)",
-    "fused": "these rankings joined, which sets the order",
-}
-"""The stages of a search, with what the score of each says."""
 
 _Collections = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--collection",
-        "-c",
-        metavar="NAME",
-        help="Here only; may be repeated. all: everywhere.",
-        autocompletion=completion.collections,
-    ),
+    list[str] | None, collection_option("Here only; may be repeated. all: everywhere.")
 ]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only what needs your attention, on stderr.")]
 
@@ -66,16 +64,7 @@ def ingest(
             help="Files and folders; addresses if the web is on. See `deepthink library formats`.",
         ),
     ],
-    collection: Annotated[
-        str | None,
-        typer.Option(
-            "--collection",
-            "-c",
-            metavar="NAME",
-            help="Collection for them; created if new.",
-            autocompletion=completion.collections,
-        ),
-    ] = None,
+    collection: Annotated[str | None, collection_option("Collection for them; created if new.")] = None,
     description: Annotated[
         str,
         typer.Option("--description", "-d", metavar="TEXT", help="What it holds; the planner reads it."),
@@ -287,7 +276,7 @@ def search(
 ) -> int:
     """Search without a language model.
 
-    Shows the score that each stage gave each passage.
+    The best passage comes first; --json adds the score that each stage of the search gave it.
     """
     words = one_line(" ".join(query))
     if not any(character.isalnum() for character in words):
@@ -314,14 +303,8 @@ def _show_hits(hits: list[Hit], query: str) -> None:
         passage = hit.passage
         place = located(passage.title or passage.document, passage.section, passage.page)
         out.print(Text(f"{number}. {place}", style="bold"))
-        scores = "  ".join(f"{stage} {score:.4g}" for stage, score in hit.scores.items())
-        facts = f"   {passage.collection} · {clean(passage.document)} · {scores}"
-        out.print(Text(facts, style="dim"))
+        out.print(Text(f"   {passage.collection} · {clean(passage.document)}", style="dim"))
         out.print(Padding(Text(preview(passage.text, query, _EXCERPT)), (0, 0, 0, 3), expand=False))
-    given = [stage for stage in _STAGES if any(stage in hit.scores for hit in hits)]
-    if given:
-        meanings = "; ".join(f"{stage}: {_STAGES[stage]}" for stage in given)
-        out.print(Text(f"Scores, higher is better – {meanings}.", style="dim"))
 
 
 @app.command("embed")

@@ -137,8 +137,9 @@ with it. A folder is read as a whole: documents whose files are gone are removed
         return Text.assemble(("✓ " if is_marked else "  ", base_style + Style(bold=is_marked)), label)
 
     def process_label(self, label: str | Text) -> Text:
-        """Show the name without markup: file names may hold anything."""
-        return Text(one_line(label if isinstance(label, str) else label.plain) or "?")
+        """Show the name without markup: files may be named anything, and the root nothing."""
+        name = label if isinstance(label, str) else label.plain
+        return Text(one_line(name or str(self.path)) or "?")
 
     def action_mark(self) -> None:
         path = self.under_cursor

@@ -13,11 +13,12 @@ from rich.text import Text
 from policy.collecting import collect as collect_cases
 from policy.evaluation.systems import Parts
 from policy.questions import read_set
-from tui import completion, failures
+from tui import failures
 from tui.assemble import open_parts, open_store
 from tui.bars import show_progress
 from tui.interrupts import ctrl_c
 from tui.library.actions import embed
+from tui.options import collection_option
 from tui.settings.settings import load
 from tui.terminal import clean, console, duration
 
@@ -34,16 +35,7 @@ def collect(
     answers: Annotated[
         bool, typer.Option("--answers", help="Answer at every state, a model call each.")
     ] = False,
-    collections: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--collection",
-            "-c",
-            metavar="NAME",
-            help="Where to look.",
-            autocompletion=completion.collections,
-        ),
-    ] = None,
+    collections: Annotated[list[str] | None, collection_option("Where to look.")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="The first N by a fixed shuffle.")
     ] = None,

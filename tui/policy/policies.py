@@ -33,6 +33,7 @@ _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
 }
 """Sign, word and style of each verdict of the gate."""
 
+_GAIN = "{} over the default schedule, in quality less the cost of the steps (utility)"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 21, 8
 _HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
 _NOTHING = Content("There is no policy: the rules decide. A training makes one.")
@@ -82,7 +83,7 @@ class PolicyCard(Sheet):
             return [self._instead]
         width -= 1
         sign, style = _GATE_SIGNS[row.verdict]
-        gain = [("gain", f"{difference(row.gain)} over the default schedule")] if row.gain else []
+        gain = [("gain", _GAIN.format(difference(row.gain)))] if row.gain else []
         gate = sign if row.verdict in {"unusable", "not surely better"} else f"{sign[0]} gate {sign[2:]}"
         lines = [
             Content.assemble(

@@ -251,10 +251,10 @@ class TrainingPanel(Sheet):
     HELP = """\
 ### A training
 
-The loss falls as it learns; what counts is the utility on held-out questions, which must rise above the
-default schedule's. At the end the gate applies a rule that was fixed in advance. You can go to any other
-screen meanwhile. Leaving the app stops the training; starting the same one again resumes it, but a forest
-starts anew.
+The loss falls as it learns; what counts is the quality of the answers to held-out questions less the cost
+of the steps, which must rise above the default schedule's. At the end the gate applies a rule that was
+fixed in advance. You can go to any other screen meanwhile. Leaving the app stops the training; starting the
+same one again resumes it, but a forest starts anew.
 """
     DEFAULT_CSS = "TrainingPanel { height: 1fr; padding: 0 1; }"
 
@@ -399,7 +399,7 @@ starts anew.
         if fold.held_out is not None:
             learned = f"  learned {fold.held_out.utility:.3f}"
             default = (f"  default {fold.held_out.default:.3f}", QUIET)
-            lines.append(Content.assemble(("Held-out utility", "bold"), learned, default))
+            lines.append(Content.assemble(("On held-out questions", "bold"), learned, default))
         return lines
 
     def _phases(self) -> Content:

@@ -29,7 +29,6 @@ from tui.run.fold import EVERYTHING, MARK, Part, RunFold
 from tui.run.live import Meters
 from tui.run.words import (
     CHOICES,
-    NUMBERS,
     block_of,
     doing,
     doubts,
@@ -121,7 +120,7 @@ same here.
             ways: dict[Way, str] = {
                 "edit": "Rephrase the question",
                 "anew": "Ask it as typed, in a new conversation",
-                "everywhere": "Search all collections",
+                "everywhere": "Search all your collections",
                 "search": "Search the library with this question",
             }
             for way, text in ways.items():
@@ -369,7 +368,7 @@ resumed.
         super().__init__()
         self.event = event
         self.border_subtitle = "a number or ↑ ↓, then Enter" if event.options else ""
-        self.choices = {str(NUMBERS[word]): word for word in event.options}  # by number
+        self.choices = {str(number): word for number, word in enumerate(event.options, 1)}
         self._digits = ""  # typed one after the other: numbers of choices, or the beginning of a text
 
     def compose(self) -> ComposeResult:
@@ -381,7 +380,8 @@ resumed.
         if len(doubtful) > _MAX_DOUBTS:
             yield Static(Content(f"  … and {len(doubtful) - _MAX_DOUBTS} more"))
         if event.options:
-            yield OptionList(*(Option(self._label(word), id=word) for word in event.options), markup=False)
+            options = (Option(self._label(*choice), id=choice[1]) for choice in self.choices.items())
+            yield OptionList(*options, markup=False)
         else:
             yield Input(placeholder="Type your answer; Enter alone: your best guess")
 
@@ -419,11 +419,11 @@ resumed.
             self.post_message(self.Typed(self._digits + character))
             self._digits = ""
 
-    def _label(self, word: str) -> Content:
+    def _label(self, number: str, word: str) -> Content:
         share = self.event.probabilities.get(word)
         confidence = f"  {share:.0%}" if share is not None else ""
         suggested = "  ← suggested" if word == self.event.suggested else ""
-        return Content(f"{NUMBERS[word]} {CHOICES.get(word, word)}{confidence}{suggested}")
+        return Content(f"{number} {CHOICES.get(word, word)}{confidence}{suggested}")
 
     @on(OptionList.OptionSelected)
     def _reply_with_option(self, event: OptionList.OptionSelected) -> None:
@@ -604,7 +604,7 @@ class Exchange(Vertical):
         parts, style = _describe_ending(fold, finished)
         key = deepthink(self).key_of("ask.panel")
         rated = [f"rated {fold.rating}"] if fold.rating else []
-        thinking = [f"{key} shows the thinking"] if key and fold.plan else []
+        thinking = [f"{key} shows or hides the thinking"] if key and fold.plan else []
         return Content(" · ".join([*parts, *rated, *thinking])).stylize(style, 0, len(parts[0]))
 
     @on(WaysOn.Revealed)

@@ -116,7 +116,7 @@ def _step(step: Step, state: StepState) -> list[str]:
     finding = words.FROM_PASSAGES if state == "found" else words.STEP_ENDINGS.get(state, "not finished")
     if step.note and step.note["found"]:
         finding = f"{_text(step.note['sentence'])} {citation_marks(step.note['cites'])}".rstrip()
-    lines = [f"{step.number}. {_text(step.question)}  ", f"   {finding}"]
+    lines = [f"{step.number}. {_text(words.step_question(step.question))}  ", f"   {finding}"]
     for event in step.trail:
         lines.append(f"   - {_text(words.as_text(event))}")
         if isinstance(event, ev.Corrected):

@@ -348,7 +348,8 @@ class RunFold:
             "route": self.routed.route if self.routed else "",
             "routed_because": self.routed.reason if self.routed else "",
             "routed_by": self.routed.source if self.routed else "",
-            "first_look": self.looked.payload() if self.looked else None,
+            # Beside no answer it would be taken for one.
+            "first_look": self.looked.payload() if self.looked and self.status == "answered" else None,
             "answer": answered.answer,
             "withheld": self.withheld.answer if self.withheld else "",
             "status": self.shown_status,

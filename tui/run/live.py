@@ -86,7 +86,7 @@ _DECISIONS = frozenset({"decide", "add"})  # the actions that need another decis
 _WHILE_ASKED = {
     "approve": frozenset({"pause", "skip", "finish"}) | _DECISIONS,
     "decide": frozenset({"pause", "skip", "decide"}),
-    "clarify": frozenset({"pause", "skip", "decide"}),
+    "clarify": frozenset({"pause", "skip"}) | _DECISIONS,
 }
 """The actions that do nothing while the run waits for a reply, by what it asks about."""
 
@@ -109,6 +109,8 @@ class Steers(Screen[None]):
     def idle_actions(self) -> frozenset[str]:
         """The actions on the run that would do nothing now."""
         idle = _WHILE_ASKED[self.asked.about] if self.asked is not None else frozenset[str]()
+        if self.fold is not None and self.fold.routed is None:
+            idle |= {"add"}  # there may be no plan to add it to
         return idle | _DECISIONS if self.why_no_decision() else idle
 
     def cancel(self) -> None:
@@ -284,7 +286,7 @@ class Meters(Widget):
         """The collections that are searched, in words; "" if nothing is known about them."""
         library, searched = set(self.collections) - {WEB_COLLECTION}, self.searched
         if not searched or (library and library <= set(searched)):
-            return "all collections" if self.collections else ""
+            return "all your collections" if self.collections else ""
         more = f" and {len(searched) - _MAX_NAMED} more" if len(searched) > _MAX_NAMED else ""
         room = min(60, max(16, self.size.width - _BESIDE_NAMES))
         return f"only {one_line(', '.join(searched[:_MAX_NAMED]), room)}{more}{self._way_back}"

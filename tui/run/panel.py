@@ -78,7 +78,7 @@ step's question, how likely it is to answer, and what found it. **Enter** opens 
 
 
 def _draw_heading(step: Step, width: int) -> Content:
-    question = one_line(step.question) or "the question"
+    question = step_question(step.question) or "the question"
     return hanging(f"{step.number}. ", question, width).stylize("bold")
 
 

@@ -78,8 +78,6 @@ _ACTIONS = {
 }
 CHOICES: Mapping[str, str] = _APPROVALS | _ACTIONS
 """What the user can reply to a question of the run, in words."""
-NUMBERS: Final = {word: number for words in (_APPROVALS, _ACTIONS) for number, word in enumerate(words, 1)}
-"""The number of each choice; it stays the same where fewer are offered."""
 DOING: Mapping[str, str] = {
     "route": "seeing what kind of question it is",
     "clarify": "waiting for you",

@@ -301,6 +301,8 @@ def fields() -> dict[str, FieldInfo]:
 
 def as_text(value: object) -> str:
     """A value as on the command line."""
+    if isinstance(value, float):
+        return str(value).removesuffix(".0")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -29,6 +29,9 @@ def test_a_reference_becomes_the_finding_it_names_and_what_the_step_before_left_
     assert (update["rungs"], update["grade"], update["recalled"], update["candidates"]) == ([], "", [], [])
     (started,) = only(events, ev.StepStarted)
     assert started.plan_step["question"] == update["query"]
+    before["notes"] = [note("", question="Who?")]
+    assert next_step(before, make())["query"] == "What halted the plant of (Who)?"
+    assert only(events, ev.StepStarted)[-1].plan_step["question"] == "What halted the plant of #1?"
     behind = next_step(state(plan=[step("Who?")], position=0), make())
     assert (behind["query"], "step" in behind) == ("", False)
 

@@ -30,8 +30,11 @@ from tui.settings.settings import AppSettings
 @pytest.mark.usefixtures("bare")
 async def test_no_screen_is_cut_off(app: DeepthinkApp) -> None:
     async with app.run_test(size=(120, 20), notifications=True) as pilot:
-        app.notify("Rated as good.")
-        await until(pilot, lambda: any(toast.region.right == 120 for toast in app.screen.query("Toast")))
+        for news in ("Rated as good.", "Rated as wrong."):
+            app.notify(news)
+        await until(
+            pilot, lambda: {toast.region.top_right for toast in app.screen.query("Toast")} == {(120, 0)}
+        )
         app.engine_states = {
             "model": ("ready", "llama.cpp:qwen2.5-coder-1.5b"),
             "embedder": ("ready", "bge-small-en"),

@@ -194,7 +194,7 @@ async def test_what_is_shown_beside_an_answer_and_what_is_done_with_it(app: Deep
         assert len(str(plan.get_option_at_index(1).prompt)) > len(before)
         assert any("[1]" in str(option.prompt) for option in screen.query_one(EvidenceList).options)
         meters = screen.query_one(Meters)
-        assert str(meters.render()).startswith("scripted  ·  all collections  ·  web off  ·  ")
+        assert str(meters.render()).startswith("scripted  ·  all your collections  ·  web off  ·  ")
         assert not screen.query_one("#thinking").display, "the answer has the screen"
         await pilot.press("ctrl+l")
         assert screen.query_one("#thinking").display
@@ -259,8 +259,8 @@ async def test_what_all_collections_would_search_again_is_not_offered(
         screen, ways, searched_in = await not_found(pilot)
         meters = screen.query_one(Meters)
         assert searched_in == ["facts"], "samples are searched where they are named"
-        assert "Search all collections" not in " ".join(str(option.prompt) for option in ways.options)
-        assert "all collections" in str(meters.render())
+        assert "Search all your collections" not in " ".join(str(option.prompt) for option in ways.options)
+        assert "all your collections" in str(meters.render())
 
 
 async def test_a_letter_rates_unless_a_question_begins_with_it(app: DeepthinkApp) -> None:
@@ -434,7 +434,7 @@ async def test_collections_and_files_are_named_in_the_question(app: DeepthinkApp
         put(Library(app.engine.store), "letters", "a.md", [("", "A letter.")])
         await pilot.press("f3", "f2")
         await until(pilot, lambda: "letters" in screen.collection_names)
-        assert "all collections" in str(screen.query_one(Meters).render()), (
+        assert "all your collections" in str(screen.query_one(Meters).render()), (
             "where the next question searches"
         )
 
@@ -674,7 +674,7 @@ async def test_in_a_narrow_window_no_key_is_cut_and_where_a_question_searches_is
         )
         meters.collections, meters.searched = {"facts", name}, [name]
         assert "only quarterly-reports" in str(meters.render())
-        assert "#all: everywhere" in str(meters.render())
+        assert "#all: all of yours" in str(meters.render())
 
 
 async def test_the_thinking_takes_the_answers_place_has_the_keys_and_few_columns_lose_nothing(
@@ -683,11 +683,12 @@ async def test_the_thinking_takes_the_answers_place_has_the_keys_and_few_columns
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot)
         conversation = screen.query_one(Conversation)
-        await pilot.press("ctrl+e", "ctrl+l")  # there is nothing to show or edit yet
-        assert toasts(app) == [
-            "There is no question yet.",
-            "There is nothing to show yet: ask a question first.",
-        ]
+        for key, told in (
+            ("ctrl+e", "There is no question yet."),
+            ("ctrl+l", "There is nothing to show yet"),
+        ):
+            await pilot.press(key)
+            assert [one.partition(":")[0] for one in toasts(app)] == [told], "alone"
         assert conversation.display
         await asked(pilot)
         await pilot.press("ctrl+l")

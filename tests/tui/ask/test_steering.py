@@ -124,6 +124,8 @@ async def test_nothing_is_promised_that_the_run_can_no_longer_do(
         screen = await held(pilot, gate)
         assert screen.fold is not None
         screen.query_one(Prompt).put("What does the plant cost?")
+        assert screen.fold.routed is None
+        assert "add" not in text_of(screen, "RunBar"), "there may be no plan"
         no_step = "There is no step to skip right now."
         for route, node, said, now in (
             ("deep", "synthesise", "This run has made its last decision.", "Nothing is searched any more"),
@@ -273,7 +275,7 @@ async def test_the_number_of_a_choice_is_taken_from_the_prompt_too(
         assert Runs(app.engine.store).find("last").status == "rejected"
 
 
-async def test_a_choice_keeps_its_number_where_another_is_no_longer_offered(
+async def test_choices_are_numbered_as_shown_where_another_is_no_longer_offered(
     app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LiveRun, "start", lambda _run, _shown_by: None)
@@ -284,11 +286,11 @@ async def test_a_choice_keeps_its_number_where_another_is_no_longer_offered(
         screen._fold_events([parts.started(), asked])
         choices = await asks(pilot, screen, "approve")
         numbers = [str(option.prompt).split()[0] for option in choices.options]
-        assert numbers == ["1", "3", "4"]
+        assert numbers == ["1", "2", "3"]
         await pilot.press("3")
-        assert choices.highlighted == 1
-        await pilot.press("2")  # of what is not offered: it begins a text
-        await until(pilot, lambda: screen.query_one(Prompt).text == "32")
+        assert choices.highlighted == 2
+        await pilot.press("4")  # of no choice: it begins a text
+        await until(pilot, lambda: screen.query_one(Prompt).text == "34")
 
 
 @pytest.mark.parametrize("reads", [True, False])

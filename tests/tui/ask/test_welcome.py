@@ -26,6 +26,7 @@ from tests.tui.waiting import PATIENCE, comes, opens, until
 from traces.runs import Runs
 from tui.app.app import Appearance, DeepthinkApp
 from tui.app.engine import Engine
+from tui.app.help import HelpScreen
 from tui.ask.conversation import Beginning, load_beginning
 from tui.ask.prompt import Prompt
 from tui.ask.welcome import WelcomeScreen, is_here
@@ -164,6 +165,10 @@ async def test_documents_of_ones_own(
         go_on.set()
         await _shows(pilot, "✓ 2")
         assert "2 in the library." in _shown(app)
+        help_screen = await opens(pilot, HelpScreen, "f1")
+        assert "The first start" in next(iter(help_screen._texts))
+        await pilot.press("escape")
+        await comes(pilot, WelcomeScreen)
         assert "✗ broken.pdf: " in _shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: answers)

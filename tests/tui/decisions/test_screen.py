@@ -15,7 +15,7 @@ from agent import events as ev
 from agent.decisions.decider import OLDEST_VERSION, PolicyState
 from tests.tui.conftest import Picture, looks
 from tests.tui.parts import decided, shadow
-from tests.tui.seen import text_of, toasts
+from tests.tui.seen import shown_keys, text_of, toasts
 from tests.tui.stored import store_run
 from tests.tui.waiting import comes, until
 from traces.decisions import Label, Labels
@@ -188,12 +188,14 @@ async def test_labels_are_stored_and_taken_back(app: DeepthinkApp) -> None:
         assert screen.focused is strip
         assert strip.highlighted == 3, "the last"
         await pilot.press("home")
+        await until(pilot, lambda: "Remove label" not in shown_keys(app))
         for key, action in (("1", "CONTINUE"), ("2", "REVISE"), ("3", "FINISH"), ("c", "CONTINUE"),
                             ("r", "REVISE"), ("f", "FINISH")):  # fmt: skip
             await pilot.press(key)
             await until(pilot, lambda: said(strip) == action)  # noqa: B023
             assert labels.of_run(run_id)[0].action == action
         assert "✎ you: FINISH" in behind(screen)
+        await until(pilot, lambda: "Remove label" in shown_keys(app))
         await pilot.press("backspace")
         await until(pilot, lambda: not said(strip))
         assert 0 not in labels.of_run(run_id)

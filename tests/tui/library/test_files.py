@@ -91,6 +91,10 @@ async def test_hidden_files_and_the_folder_above(shelf: Path, app: DeepthinkApp)
         assert not screen.query_one(PathTree).marked
         await pilot.press("backspace")
         await until(pilot, lambda: "shelf" in rows(screen))
+        tree = screen.query_one(PathTree)
+        while tree.path != Path("/"):
+            await pilot.press("backspace")
+        await until(pilot, lambda: str(tree.root.label) == "/" and "etc" in rows(screen))
         await pilot.press("escape")
         assert app.screen is not screen
 

@@ -52,6 +52,13 @@ def test_steps_are_under_way_then_found_nothing_or_skipped() -> None:
     assert cut_off.state_of(cut_off.steps[0]) == "open"
 
 
+def test_a_first_look_is_told_to_programs_beside_an_answer_only() -> None:
+    looked = ev.FirstLook("Tolvang", "It is Tolvang.", 1, "Suppliers", None, 0.6)
+    for status, is_told in (("answered", True), ("not_found", False), ("rejected", False)):
+        told = folded(parts.started(), looked, parts.finished(status)).to_json()["first_look"]
+        assert (told is not None) is is_told
+
+
 def test_an_answer_that_is_written_anew_begins_anew() -> None:
     fold = folded(parts.started(), ev.NodeStarted("synthesise", 0), ev.AnswerText("one"))
     assert fold.text == "one"

@@ -191,7 +191,7 @@ async def test_it_plays_to_the_end_and_begins_anew(
 
 async def test_it_says_where_the_run_searched(run_id: str, app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
-        for collection, scope in (("facts", "all collections"), ("letters", "only facts, web")):
+        for collection, scope in (("facts", "all your collections"), ("letters", "only facts, web")):
             put(Library(app.engine.store), collection, "a.md", [("", "Tolvang supplies the bearings.")])
             screen = await replayed(pilot, run_id)
             assert str(screen.query_one(Meters).render()).split("  ·  ")[1] == scope
@@ -244,7 +244,7 @@ async def test_a_decision_can_be_labelled(app: DeepthinkApp) -> None:
         strip.focus()
         await until(pilot, lambda: strip.current)
         await pilot.press("3")
-        await until(pilot, lambda: Labels(open_store()).of_run(run_id))
+        await until(pilot, lambda: strip.current and strip.current.label)
         assert Labels(open_store()).of_run(run_id)[0].action == "FINISH"
         await pilot.press("backspace")
         await until(pilot, lambda: not Labels(open_store()).of_run(run_id))

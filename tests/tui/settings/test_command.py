@@ -186,6 +186,8 @@ def test_the_command_shows_sets_and_unsets(deepthink: Run, monkeypatch: pytest.M
     assert deepthink("config", "unset", "budget.steps").out == "budget.steps is not in the file.\n"
     assert deepthink("config", "get", "budget.tokens").out == "9000\n"
     assert json.loads(deepthink("config", "get", "budget.tokens", "--json").out) == shown["budget.tokens"]
+    assert deepthink("config", "set", "budget.seconds", "5").out == "budget.seconds = 5\n"
+    assert "budget.seconds = 5  (file)" in deepthink("config").out
 
 
 def test_a_value_that_is_not_valid_is_listed_as_such(deepthink: Run) -> None:
