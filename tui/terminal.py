@@ -14,7 +14,6 @@ from datetime import datetime
 from rich import box
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
-from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -26,19 +25,14 @@ _SPECIAL_IN_QUOTES = '"$`\\!'  # what a shell interprets between double quotes
 _WIDEST = 100  # columns; longer lines are hard to read in any window
 _READABLE = 16  # columns; text in fewer is hard to read
 _GAP = 2  # columns between two of a table
-_PADDING = re.compile(r" +$", re.MULTILINE)
 _UNBOUNDED = 10_000  # output for programs is never folded
 
 
-class _Console(Console):
-    """A console that leaves closed pipes to `tui.failures`, and writes no padding for programs to read."""
+class _PipeSafeConsole(Console):
+    """A console that leaves closed pipes to `tui.failures`, like all other failures."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
-
-    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        text = super()._render_buffer(buffer)
-        return text if self.is_terminal else _PADDING.sub("", text)
 
 
 def is_live(*, plain: bool = False) -> bool:
@@ -51,7 +45,7 @@ def console() -> Console:
     if not is_live():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) else _UNBOUNDED
-        return _Console(
+        return _PipeSafeConsole(
             width=width,
             color_system=None,
             force_terminal=False,
@@ -59,7 +53,7 @@ def console() -> Console:
             markup=False,
             emoji=False,
         )
-    out = _Console(highlight=False, markup=False, emoji=False)
+    out = _PipeSafeConsole(highlight=False, markup=False, emoji=False)
     out.width = min(out.width, _WIDEST)
     return out
 
