@@ -186,8 +186,7 @@ def delete(reference: RunId, yes: Yes = False) -> None:
     run = actions.find(store, reference)
     actions.check_stopped(store, run.id)
     confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
-    actions.delete_run(store, run.id)
-    typer.echo(actions.deletion_text(run.id))
+    typer.echo(actions.delete_run(store, run.id))
 
 
 @app.command("export")
@@ -286,11 +285,9 @@ def name(
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it from now on.")],
 ) -> None:
     """Give a session a name, or another one."""
-    sessions = Sessions(open_store())
-    session = sessions.find(reference)
-    new_name = one_line(new_name)
-    sessions.rename(session.id, new_name)
-    typer.echo(actions.session_name_text(session.id, new_name))
+    store = open_store()
+    session = Sessions(store).find(reference)
+    typer.echo(actions.name_session(store, session.id, one_line(new_name)))
 
 
 @sessions_app.command("delete")
@@ -303,8 +300,7 @@ def delete_one_session(reference: _SessionReference, yes: Yes = False) -> None:
     session = Sessions(store).find(reference)
     runs = actions.check_idle(store, session)
     confirm(f"Delete session {actions.session_title(session)} with {counted(len(runs), 'run')}?", yes)
-    count = actions.delete_session(store, session)
-    typer.echo(actions.session_deletion_text(session, count))
+    typer.echo(actions.delete_session(store, session))
 
 
 def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:

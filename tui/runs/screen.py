@@ -20,7 +20,7 @@ from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.offers import go_to_ask
 from tui.app.work import Failed, in_background
-from tui.runs.actions import as_of_now, delete_run, deletion_text, forget, rate, rating_text
+from tui.runs.actions import as_of_now, delete_run, forget, rate, rating_text
 from tui.runs.compare import CompareScreen
 from tui.runs.list import Preview, RunList, RunPreview, preview
 from tui.runs.replay import ReplayScreen
@@ -359,9 +359,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self.notify("The run is abandoned.")
         self.action_refresh()
 
-    def _remove_deleted(self, run_id: str, _: None) -> None:
+    def _remove_deleted(self, run_id: str, message: str) -> None:
         self.query_one(RunList).take_out(run_id)
-        self.notify(deletion_text(run_id))
+        self.notify(message)
         self.action_refresh()
 
     # On the Ask screen
