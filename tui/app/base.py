@@ -148,7 +148,6 @@ class DeepScreen(Screen[None]):
     _away = True  # whether another screen is shown
 
     def compose(self) -> ComposeResult:
-        """The frame around `body`."""
         yield Navigation(self.MODE)
         yield from self.body()
         yield KeyLine()

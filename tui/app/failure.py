@@ -66,7 +66,6 @@ def in_words_of_the_app(text: str, keys: Mapping[str, str]) -> str:
 
 
 def way_out(node: DOMNode, error: DeepthinkError) -> str:
-    """The error's way out, as in `in_the_app`."""
     return in_the_app(error, deepthink(node).keys)
 
 

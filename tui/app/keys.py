@@ -323,7 +323,6 @@ def _is_key(key: str) -> bool:
 
 
 def bindings(*places: str) -> list[BindingType]:
-    """The key bindings of some places, for ``BINDINGS``."""
     return [
         Binding(
             action.key,

@@ -63,7 +63,6 @@ def in_background(
 
 
 def failed(error: BaseException) -> Failed:
-    """The failure as the app shows it."""
     from tui.failures import explained
 
     return Failed(explained(error), "".join(traceback.format_exception(error)))
@@ -111,7 +110,6 @@ class Job(Generic[T]):
         self._ended.wait(_STOP_SECONDS)
 
     def drain(self) -> list[T]:
-        """The events since the last call."""
         with self._lock:
             events, self._waiting = self._waiting, []
             return events

@@ -50,8 +50,6 @@ Fact = tuple[str, Content | str]
 
 
 class DecisionDetail(Sheet):
-    """The details of the decision under the cursor."""
-
     DEFAULT_CSS = """
     DecisionDetail { height: 1fr; padding: 0 1; }
     DecisionDetail:focus { background: $surface; }
@@ -84,7 +82,6 @@ place, and your label.
 
 
 def detail(row: Row, width: int) -> list[Content]:
-    """The details of a decision, in lines of at most ``width`` cells."""
     event, label = row.decided, row.label
     if isinstance(event, ev.Asked):  # the row says it all
         return []

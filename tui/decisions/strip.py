@@ -50,7 +50,6 @@ class Row:
 
     @property
     def valid(self) -> Sequence[str]:
-        """The actions that are possible here."""
         if isinstance(self.decided, ev.Asked):
             return self.decided.options
         return self.decided.valid or PLAN_ACTIONS
@@ -67,12 +66,10 @@ def listed(valid: Sequence[str]) -> list[str]:
 
 
 def action(name: str) -> Content:
-    """An action by its sign and its name."""
     return Content.styled(f"{SIGNS.get(name, '?')} {name}", "bold")
 
 
 def source(name: str) -> str:
-    """Who decided, in words."""
     return {"human": "you", "budget": "the budget"}.get(name, name)
 
 
@@ -124,7 +121,6 @@ def drawn(row: Row, width: int) -> Content:
 
 
 def taken_by(decided: ev.Decided) -> str:
-    """Who decided, and how long that took."""
     return " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
 
 

@@ -45,8 +45,6 @@ def _gathered(counts: Counts, plans: int) -> Content:
 
 
 class LearnScreen(DeepScreen):
-    """Three views: the decisions, which begin, the policies and the training."""
-
     MODE = "learn"
     PLACES = ("learn", "decisions")  # those of the view that is shown
     BINDINGS = bindings("learn", "policy")
@@ -143,7 +141,6 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         self.call_after_refresh(self._take_focus)
 
     def _take_focus(self) -> None:
-        """Focus the main widget of the view."""
         if self._view == "decisions":
             self._decisions.take_focus()
         elif self._view == "policies":

@@ -87,8 +87,6 @@ the completion. Files dropped on the terminal are added here.
 
 
 class PathTree(DirectoryTree):
-    """A tree of folders and readable files, which can be marked."""
-
     BINDINGS = bindings("file_tree")
     HELP = """\
 ### The files

@@ -435,8 +435,6 @@ _GONE = "This passage is no longer in the library: its document was removed, or 
 
 
 class PassageScreen(ModalScreen[None]):
-    """Shows a passage in its document."""
-
     CSS_PATH = "passage.tcss"
     AUTO_FOCUS = "DocumentText"
     BINDINGS = bindings("passage")

@@ -33,8 +33,6 @@ _NAME_WIDTHS = (16, 60)  # columns: minimum and maximum
 
 
 class SearchPanel(Vertical):
-    """A query, the table of results and the passage under the cursor."""
-
     BINDINGS = bindings("search")
     HELP = """\
 ### Searching by hand

@@ -322,8 +322,6 @@ _SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
 
 
 class ChangesScreen(ModalScreen[None]):
-    """The followed folders, and the changes in them."""
-
     BINDINGS = bindings("changes")
     HELP = """\
 ### Followed folders

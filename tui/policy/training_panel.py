@@ -113,7 +113,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
     @property
     def request(self) -> Request:
-        """The training with the chosen method and sources."""
         from policy.training.course import TrainingRequest
         from policy.training.planner import PlannerRequest
 

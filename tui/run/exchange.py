@@ -68,8 +68,6 @@ class UnderAnswer(Offers):
 
 
 class WaysOn(UnderAnswer):
-    """What to do after a run: passages to open, questions to ask, other places to search."""
-
     HELP = """\
 ### What next
 
@@ -297,8 +295,6 @@ _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 
 
 class Sources(UnderAnswer):
-    """The passages that the answer cites, with the sentence that supports it."""
-
     HELP = """\
 ### The sources
 

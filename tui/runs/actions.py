@@ -37,7 +37,6 @@ def check_stopped(store: Store, run_id: str) -> None:
 
 
 def is_going_on(store: Store, run: Run | RunSummary) -> bool:
-    """Whether a process is working on the run."""
     return (
         run.status == "running" and checkpoints.exists(store, run.id) and checkpoints.in_use(store, run.id)
     )

@@ -165,8 +165,6 @@ def _amount(name: str, amount: float | None) -> str:
 
 
 class CompareScreen(DeepScreen):
-    """Shows two runs side by side, and replays or swaps them."""
-
     MODE = "runs"
     PLACES = ("compare",)
     CSS_PATH = "compare.tcss"

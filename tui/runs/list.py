@@ -133,7 +133,6 @@ class RunList(RowTable):
         return self._runs.get(run_id)
 
     def begins_with(self, runs: Sequence[RunSummary]) -> bool:
-        """Whether these are the first rows."""
         return [self._runs[str(row.key.value)] for row in self.ordered_rows[: len(runs)]] == list(runs)
 
     def show_page(self, page: Sequence[RunSummary], *, first: bool) -> None:
@@ -159,7 +158,6 @@ class RunList(RowTable):
         self.put(run.id, values)
 
     def take_out(self, run_id: str) -> None:
-        """Remove a run and its mark from the table."""
         if run_id == self.marked:
             self.marked = ""
         if self._runs.pop(run_id, None) is not None:
@@ -203,7 +201,6 @@ def preview(store: Store, run_id: str) -> Preview:
 
 
 def run_state(store: Store, run: Run) -> RunState:
-    """Whether a run can be resumed or is in progress."""
     from agent import checkpoints
 
     has_ended = run.finished is not None and run.status not in {"failed", "cancelled"}
@@ -213,8 +210,6 @@ def run_state(store: Store, run: Run) -> RunState:
 
 
 class RunPreview(VerticalScroll):
-    """The answer of the current run, and how it was made."""
-
     HELP = "The chosen run: its answer, what it rests on, and why it stopped."
     DEFAULT_CSS = """
     RunPreview { padding: 0 1; }
@@ -226,7 +221,6 @@ class RunPreview(VerticalScroll):
         yield Static(id="preview-keys", markup=False)
 
     def show(self, preview: Preview | None) -> None:
-        """Show a run; nothing if there is none."""
         self.scroll_home(animate=False)
         text, keys = Content(""), list[str]()
         if preview is not None:

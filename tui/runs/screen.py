@@ -44,8 +44,6 @@ _TYPING_PAUSE = 0.15  # seconds without a key before the search begins
 
 
 class RunsScreen(DeepScreen):
-    """The list with its filter, and a preview of the run under the cursor."""
-
     MODE = "runs"
     AUTO_FOCUS = "RunList"
     PLACES = ("runs",)

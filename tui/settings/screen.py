@@ -105,8 +105,6 @@ class Choice(MarkedList):
 
 
 class SettingsScreen(DeepScreen):
-    """The list of settings, and beside it the one under the cursor, to be changed."""
-
     MODE = "settings"
     PLACES = ("settings",)
     BINDINGS = bindings("settings")
