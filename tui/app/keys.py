@@ -23,25 +23,15 @@ from textual.keys import KEY_ALIASES, REPLACED_KEYS, Keys, key_to_character
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something the user can do.
+    """Something the user can do."""
 
-    Attributes:
-        id: For remapping, ``place.name``.
-        key: Textual's names of the keys, separated by commas; "" if only the palette offers the action.
-        does: Textual's action, with its arguments.
-        label: One to three words, for the footer.
-        help: What it does, in one sentence.
-        in_footer: Whether the footer shows it.
-        priority: Whether it precedes the focused widget (the prompt takes most keys).
-    """
-
-    id: str
-    key: str
-    does: str
-    label: str
-    help: str
+    id: str  # for remapping: `place.name`
+    key: str  # Textual's names of the keys, separated by commas; "" if only the palette offers the action
+    does: str  # Textual's action, with its arguments
+    label: str  # one to three words, for the footer
+    help: str  # what it does, in one sentence
     in_footer: bool = True
-    priority: bool = False
+    priority: bool = False  # whether it precedes the focused widget (the prompt takes most keys)
 
     @property
     def place(self) -> str:

@@ -71,11 +71,7 @@ def failed(error: BaseException) -> Failed:
 class Job(Generic[T]):
     """Work in a thread that reports events and can be stopped.
 
-    Args:
-        work: Gives its events to `put`, and stops once its argument, `cancel`, is set.
-
-    Attributes:
-        cancel: Set to stop it.
+    ``work`` gives its events to `put`, and stops once its argument, ``cancel``, is set.
     """
 
     @dataclass
