@@ -89,8 +89,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self.follow_store(self._look_for_changes)
 
     def on_screen_resume(self) -> None:
-        if not self._loading:
-            self.action_refresh()
+        self._look_for_changes()
+        self._preview_soon()  # keys may have been remapped
 
     def on_screen_suspend(self) -> None:
         """Drop the filter of the offer if another screen is shown, not for a window over this one."""
@@ -106,12 +106,18 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _show_page(
         self, first: bool, searched_for: tuple[str, int], page: tuple[list[RunSummary], int]
     ) -> None:
-        """Show a page of the matching runs and their number; the ``first`` page replaces the list."""
-        found, self._total = page
-        self._shown = searched_for
+        """Show a page of the matching runs and their number; the ``first`` page replaces the list.
+
+        A list that shows it already, and the preview, stay as they are scrolled.
+        """
+        found, total = page
         runs = self.query_one(RunList)
+        was_shown = (searched_for, total) == (self._shown, self._total) and runs.begins_with(found)
+        is_new = not (first and was_shown)
+        self._total, self._shown = total, searched_for
         self._loading = True  # whatever a page before it left: showing a page moves the cursor
-        runs.show_page(found, first=first)
+        if is_new:
+            runs.show_page(found, first=first)
         if self._to_show and not self._is_searching:
             runs.go_to(self._to_show)
             self._to_show = ""
@@ -122,22 +128,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if not runs.row_count:
             self._show_preview(None)
             self.query_one("#runs-none", Static).update(self._empty_text())
-        elif first:
+        elif first and is_new:
             self._preview_soon()
             if self.focused is None:  # the list could not take the focus before
                 self.call_after_refresh(runs.focus)
         if self._opens_next and self.is_current:
             self.action_open()
-
-    def _show_if_changed(
-        self, first: bool, searched_for: tuple[str, int], page: tuple[list[RunSummary], int]
-    ) -> None:
-        """Show a page unless the list shows it already: list and preview then stay as they are scrolled."""
-        found, total = page
-        if total == self._total and self.query_one(RunList).begins_with(found):
-            self._loading = False
-        else:
-            self._show_page(first, searched_for, page)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -223,9 +219,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def _look_for_changes(self) -> None:
         if not self._loading:
-            self._load(0, only_changes=True)
+            self._load(0)
 
-    def _load(self, offset: int, *, only_changes: bool = False) -> None:
+    def _load(self, offset: int) -> None:
         self._loading = True
         limit = PAGE if offset else max(PAGE, self.query_one(RunList).cursor_row + PAGE)
         words, statuses = self._words, STATUSES[self._status][1]
@@ -237,8 +233,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                 page = runs.search(words, statuses, limit=limit, offset=offset)
                 return as_of_now(store, page), runs.count(words, statuses)
 
-        show = self._show_if_changed if only_changes else self._show_page
-        then = partial(show, not offset, (words, self._status))
+        then = partial(self._show_page, not offset, (words, self._status))
         in_background(self, read, then, group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
