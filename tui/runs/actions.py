@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from agent import checkpoints, plans
 from agent import events as ev
@@ -36,15 +37,22 @@ def check_stopped(store: Store, run_id: str) -> None:
         raise checkpoints.GoingOn.of(run_id)
 
 
-def is_going_on(store: Store, run: Run | RunSummary) -> bool:
-    return (
-        run.status == "running" and checkpoints.exists(store, run.id) and checkpoints.in_use(store, run.id)
-    )
+RunState = Literal["", "resumable", "going on"]
+
+
+def run_state(store: Store, run: Run) -> RunState:
+    """Whether a run can be resumed, or a process is working on it."""
+    has_ended = run.finished is not None and run.status not in {"failed", "cancelled"}
+    if has_ended or not checkpoints.exists(store, run.id):
+        return ""
+    return "going on" if checkpoints.in_use(store, run.id) else "resumable"
 
 
 def as_of_now(store: Store, runs: Sequence[RunSummary]) -> list[RunSummary]:
     """The runs, with the status ``going on`` where a process is working on one."""
-    return [replace(run, status="going on") if is_going_on(store, run) else run for run in runs]
+    return [
+        replace(run, status="going on") if run_state(store, run) == "going on" else run for run in runs
+    ]
 
 
 def find(store: Store, reference: str) -> Run:
@@ -60,7 +68,7 @@ def find(store: Store, reference: str) -> Run:
 def newest_stopped(store: Store, runs: Iterable[Run]) -> Run:
     """The first of the runs that is not going on. Raises `UnknownRun`."""
     for run in runs:
-        if not is_going_on(store, run):
+        if run_state(store, run) != "going on":
             return run
     raise UnknownRun("No run has ended yet: one is still going on.", "`deepthink runs list` shows its id.")
 

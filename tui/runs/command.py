@@ -92,10 +92,9 @@ def show(
     if as_json:
         export(reference, "json")
         return
-    from agent.checkpoints import exists
-
     store = open_store()
     run = actions.find(store, reference)
+    state = actions.run_state(store, run)
     live = is_live(plain=plain)
     screen: Renderer = AnimatedRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
@@ -108,9 +107,9 @@ def show(
         )
     elif run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
-    elif actions.is_going_on(store, run):
+    elif state == "going on":
         console().print(f"Run {run.id} is still going on.")
-    elif run.finished is None and exists(store, run.id):
+    elif run.finished is None and state:
         console().print(
             f"Run {run.id} has no end: it was cut off. What can be resumed: deepthink runs --unfinished"
         )

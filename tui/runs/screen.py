@@ -22,7 +22,7 @@ from tui.app.offers import go_to_ask
 from tui.app.work import Failed, in_background
 from tui.runs.actions import as_of_now, delete_run, forget, rate, rating_text
 from tui.runs.compare import CompareScreen
-from tui.runs.list import Preview, RunList, RunPreview, preview
+from tui.runs.list import RunList, RunPreview, StoredRun, read_run
 from tui.runs.replay import ReplayScreen
 from tui.runs.windows import ExportScreen, PlanScreen
 from tui.terminal import counted, one_line
@@ -69,7 +69,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._to_show = ""  # id of the run that gets the cursor with the next list
         self._shows_all_later = False  # whether the filter is dropped when the user leaves or comes anew
         self._search_timer: Timer | None = None
-        self._preview: Preview | None = None
+        self._preview: StoredRun | None = None
         self._preview_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -254,14 +254,14 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if (current := self._current) is not None:
             if self._preview is not None and self._preview.run.id != current.id:
                 self._show_preview(None)  # until this one is read
-            work = partial(preview, self.deepthink.engine.store, current.id)
+            work = partial(read_run, self.deepthink.engine.store, current.id)
             in_background(self, work, self._show_if_current, group="preview", exclusive=True)
 
-    def _show_if_current(self, preview: Preview) -> None:
+    def _show_if_current(self, preview: StoredRun) -> None:
         if self._current is not None and self._current.id == preview.run.id:
             self._show_preview(preview)
 
-    def _show_preview(self, preview: Preview | None) -> None:
+    def _show_preview(self, preview: StoredRun | None) -> None:
         previous, self._preview = self._preview, preview
         self.query_one(RunPreview).show(preview)
         if (previous and previous.state) != (preview and preview.state):  # so the footer changes
