@@ -268,17 +268,6 @@ _ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
 }
 """Place to the places around it, besides the app, which is around them all."""
 
-_RENAMED: Final[Mapping[str, str]] = {
-    "app.decisions": "app.learn",
-    "app.policy": "app.learn",
-    "decisions.reload": "learn.reload",
-    "decisions.teach": "run.teach",
-    "policy.reload": "learn.reload",
-    "policy.policies": "learn.previous",
-    "policy.training": "learn.next",
-}
-"""Ids of earlier versions, which keys may be remapped by, to those of today."""
-
 _MODIFIERS: Final = {"alt", "ctrl", "hyper", "meta", "shift", "super"}
 _NAMED_KEYS: Final = {key.value.rpartition("+")[2] for key in Keys if not key.value.startswith("<")}
 _EDITING: Final = {"backspace", "delete", "left", "right", "home", "end"}
@@ -346,7 +335,6 @@ def keymap(text: str) -> dict[str, str]:
     mapping: dict[str, str] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, key = (part.strip() for part in pair.partition("="))
-        name = _RENAMED.get(name, name)
         if name not in ACTIONS_BY_ID:
             raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
         if not key:
