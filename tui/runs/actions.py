@@ -50,9 +50,7 @@ def run_state(store: Store, run: Run) -> RunState:
 
 def as_of_now(store: Store, runs: Sequence[RunSummary]) -> list[RunSummary]:
     """The runs, with the status ``going on`` where a process is working on one."""
-    return [
-        replace(run, status="going on") if run_state(store, run) == "going on" else run for run in runs
-    ]
+    return [replace(run, status="going on") if run_state(store, run) == "going on" else run for run in runs]
 
 
 def find(store: Store, reference: str) -> Run:
