@@ -83,12 +83,10 @@ def _score(matcher: Matcher, name: str) -> float:
 
 class Actions(Provider):
     async def discover(self) -> Hits:
-        """The actions of this screen, before anything is typed."""
         for name, help_text, _, run in self._actions_here():
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """The actions that match ``query``, including those of other screens."""
         matcher = self.matcher(query)
         weighted_actions = {1.0: self._actions_here(), _OTHER_SCREENS_WEIGHT: self._actions_elsewhere()}
         for weight, actions in weighted_actions.items():

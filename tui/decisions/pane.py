@@ -298,7 +298,6 @@ learns from what you say of them, together with the outcomes.
         (message if message.display else self.query_one(DecisionStrip)).focus()
 
     def _show_heading(self, fold: RunFold, run: Run) -> None:
-        """Show the question of the run, and its state below."""
         about = [
             local_time(run.started),
             status(run, partial=fold.partial),
@@ -322,7 +321,6 @@ learns from what you say of them, together with the outcomes.
             self.notify("There is no older run with decisions.")
 
     def reload(self) -> None:
-        """Read everything again, and show the newest run."""
         self._requested_id = ""
         self._show_message(_READING)
         self.read_again()

@@ -107,7 +107,6 @@ _HOW: Mapping[str, str] = {
 
 
 def _decider_lines(state: Overview, width: int) -> Content:
-    """Who decides, and the warning if there is one, a line each."""
     how = _HOW.get(state.decider, "")
     if state.decider == LEARNED:
         how = f"the policy {state.active.name}" if state.active else "there is none: the rules do"
@@ -140,7 +139,6 @@ class PoliciesPane(Pane):
         self._draw_card()
 
     def show_instead(self, text: Content) -> None:
-        """Show why there is nothing to show."""
         self.query_one(PolicyCard).show(None, (), text)
 
     @property

@@ -317,7 +317,6 @@ def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:
 
 
 def _list_unfinished(*, as_json: bool) -> None:
-    """List the unfinished runs: why each stopped, and the command that resumes it."""
     from agent.run import resumable
     from tui.ask.asking import NOTHING
 

@@ -357,7 +357,6 @@ def _choice_line(text: str, width: int) -> Content:
 
 
 def _line(row: Entry, width: int) -> Content:
-    """Name and value, and the layer unless it is the default."""
     changed = row.layer != "default"
     room = width - _LABEL - 14
     value = one_line(row.text, room)
