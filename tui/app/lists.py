@@ -254,7 +254,7 @@ class Notice(Static):
 class Sheet(VerticalScroll):
     """Lines that are drawn for its width, and again for another one."""
 
-    DEFAULT_CSS = "Sheet { scrollbar-gutter: stable; } Sheet Static { height: auto; }"
+    DEFAULT_CSS = "Sheet { scrollbar-gutter: stable; }"
     NARROWEST: ClassVar[int] = 40  # cells for which the lines are drawn
 
     def compose(self) -> ComposeResult:

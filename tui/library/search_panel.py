@@ -50,7 +50,6 @@ cursor.
     SearchPanel #state { height: auto; max-height: 3; margin: 1 0; color: $foreground 75%; }
     SearchPanel DataTable { height: auto; max-height: 48%; background: transparent; }
     SearchPanel #preview { height: 1fr; min-height: 4; border-top: solid $panel; }
-    SearchPanel #preview Static { height: auto; }
     """
 
     def __init__(self) -> None:
