@@ -101,10 +101,10 @@ def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
     ]
 
 
-def gauge(share: float, width: int) -> Content:
+def gauge(share: float, width: int, style: str = "$primary") -> Content:
     """A share from 0 to 1 as a bar of ``width`` cells."""
     full = round(min(max(share, 0.0), 1.0) * width)
-    return Content.assemble(("━" * full, "$primary"), ("┄" * (width - full), "$foreground 40%"))
+    return Content.assemble(("━" * full, style), ("┄" * (width - full), "$foreground 40%"))
 
 
 _NARROWEST_TEXT = 16

@@ -19,7 +19,7 @@ from traces.runs import Run, Runs
 from tui.app.base import Pane
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.lists import QUIET, Sheet, facts, titled
+from tui.app.lists import QUIET, Sheet, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.decisions.strip import (
@@ -28,7 +28,6 @@ from tui.decisions.strip import (
     DecisionStrip,
     Row,
     action,
-    bar,
     judgement,
     listed,
     percent,
@@ -176,7 +175,7 @@ def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) 
             lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", QUIET))
             continue
         share = float(probabilities.get(name, 0.0))
-        filled = bar(share, cells, strong=share >= highest)
+        filled = gauge(share, cells, "$primary" if share >= highest else "$primary 55%")
         lines.append(Content.assemble(f"{name:<9}", filled, f" {percent(share)}"))
     return Content("\n").join(lines)
 

@@ -38,8 +38,6 @@ ORIGINS: Final[Mapping[str, str]] = {
 """How a label came to be, in words."""
 
 NOT_POSSIBLE: Final = "–"
-_TRACK: Final = "on $foreground 12%"
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _INDENT: Final = " " * 4
 
 
@@ -71,16 +69,6 @@ def action(name: str) -> Content:
 
 def source(name: str) -> str:
     return {"human": "you", "budget": "the budget"}.get(name, name)
-
-
-def bar(share: float, width: int, *, strong: bool = True) -> Content:
-    """A share from 0 to 1 as blocks, an eighth of a cell fine, on a quiet track ``width`` cells long."""
-    eighths = round(max(0.0, min(1.0, share)) * width * 8)
-    if share > 0:
-        eighths = max(1, eighths)
-    blocks = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    colour = "$primary" if strong else "$primary 55%"
-    return Content.styled(blocks.ljust(width), f"{colour} {_TRACK}")
 
 
 def percent(share: float) -> str:
