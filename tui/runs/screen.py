@@ -90,7 +90,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def on_screen_resume(self) -> None:
         self._look_for_changes()
-        self._preview_soon()  # keys may have been remapped
+
+    def entered(self) -> None:
+        self._preview_soon()  # its keys may have been remapped
 
     def on_screen_suspend(self) -> None:
         """Drop the filter of the offer if another screen is shown, not for a window over this one."""
