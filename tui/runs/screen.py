@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.content import Content
@@ -87,9 +87,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         for attribute in ("cursor_coordinate", "scroll_y"):
             self.watch(self.query_one(RunList), attribute, self._load_more, init=False)
         self.follow_store(self._look_for_changes)
-
-    def on_screen_resume(self) -> None:
-        self._look_for_changes()
 
     def entered(self) -> None:
         self._preview_soon()  # its keys may have been remapped
@@ -219,6 +216,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def action_refresh(self) -> None:
         self._load(0)
 
+    @on(events.ScreenResume)
     def _look_for_changes(self) -> None:
         if not self._loading:
             self._load(0)
