@@ -22,19 +22,8 @@ from tui.app.keys import bindings
 from tui.app.lists import QUIET, Sheet, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.decisions.strip import (
-    NOT_POSSIBLE,
-    ORIGINS,
-    DecisionStrip,
-    Row,
-    action,
-    judgement,
-    listed,
-    percent,
-    source,
-    taken_by,
-    took,
-)
+from tui.decisions import strip
+from tui.decisions.strip import DecisionStrip, Row
 from tui.run.fold import RunFold, fold_of
 from tui.run.words import ENOUGH, GRADES, STEP_ENDINGS, UNSURE, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
@@ -90,8 +79,8 @@ def detail(row: Row, width: int) -> list[Content]:
         lines += _section("Second opinion, not acted on", _opinion(event.shadow, event, width), width)
     if label:
         rows: list[Fact] = [
-            ("you say", Content.styled(judgement(label, event.action), "bold $accent")),
-            ("given", ORIGINS.get(label.origin, label.origin)),
+            ("you say", Content.styled(strip.judgement(label, event.action), "bold $accent")),
+            ("given", strip.ORIGINS.get(label.origin, label.origin)),
             ("because", one_line(label.note)),
         ]
         lines += _section("Your label", rows, width)
@@ -99,7 +88,7 @@ def detail(row: Row, width: int) -> list[Content]:
 
 
 def _decision(event: ev.Decided, width: int) -> Iterator[Fact]:
-    yield "action", Content.assemble(action(event.action), f"  {taken_by(event)}")
+    yield "action", Content.assemble(strip.action(event.action), f"  {strip.taken_by(event)}")
     yield "because", one_line(event.justification)
     yield "how sure", _bars(event.probabilities, event.valid or PLAN_ACTIONS, width)
     if event.behaviour_probability < 1:
@@ -160,23 +149,23 @@ def _state(event: ev.Decided) -> Iterator[Fact]:
 def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> Iterator[Fact]:
     other_action = str(shadow.get("action", ""))
     sign = "= agrees: " if other_action == event.action else "≠ would rather: "
-    yield source(str(shadow.get("source", ""))), Content.assemble(sign, action(other_action))
+    yield strip.source(str(shadow.get("source", ""))), Content.assemble(sign, strip.action(other_action))
     yield "how sure", _bars(shadow.get("probabilities", {}), event.valid or PLAN_ACTIONS, width)
     yield "because", one_line(str(shadow.get("justification", "")))
-    yield "took", took(float(shadow.get("latency_ms", 0.0)))
+    yield "took", strip.took(float(shadow.get("latency_ms", 0.0)))
 
 
 def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) -> Content:
     cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
     highest = max(probabilities.values(), default=1.0)
     lines = []
-    for name in listed(valid):
+    for name in strip.listed(valid):
         if name not in valid:
-            lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", QUIET))
+            lines.append(Content.styled(f"{name:<9}{strip.NOT_POSSIBLE} not possible", QUIET))
             continue
         share = float(probabilities.get(name, 0.0))
         filled = gauge(share, cells, "$primary" if share >= highest else "$primary 55%")
-        lines.append(Content.assemble(f"{name:<9}", filled, f" {percent(share)}"))
+        lines.append(Content.assemble(f"{name:<9}", filled, f" {strip.percent(share)}"))
     return Content("\n").join(lines)
 
 
