@@ -215,6 +215,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def action_refresh(self) -> None:
         self._load(0)
+        self._preview_soon()
 
     @on(events.ScreenResume)
     def _look_for_changes(self) -> None:
