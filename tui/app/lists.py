@@ -92,13 +92,9 @@ def folded(text: str, width: int) -> list[str]:
     return [part.plain.rstrip() for part in Content(line).wrap(width)]
 
 
-def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
+def titled(title: str, lines: Sequence[Content]) -> list[Content]:
     """The lines under a title, followed by an empty one."""
-    return [
-        Content.styled(title, "bold $primary"),
-        *(Content(line) if isinstance(line, str) else line for line in lines),
-        Content(""),
-    ]
+    return [Content.styled(title, "bold $primary"), *lines, Content("")]
 
 
 def gauge(share: float, width: int, style: str = "$primary") -> Content:
