@@ -94,7 +94,6 @@ def unconfirmed_address(settings: Settings, kind: str) -> str:
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder in the settings, not yet loaded."""
     forbid_hubs()
     kind, name = split(settings.embedder)
     if kind:
@@ -245,7 +244,6 @@ def _catalogue_entry(name: str, role: CatalogueRole) -> ModelEntry:
 
 
 def is_path(name: str) -> bool:
-    """Whether a model's name in the settings is a path."""
     return "/" in name or "\\" in name or name.startswith("~") or name.lower().endswith(".gguf")
 
 

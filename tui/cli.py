@@ -210,7 +210,6 @@ def _plain_type(display_type: Callable[[Any], str], words: Mapping[str, str], ct
 
 
 def main() -> None:
-    """Entry point of the console script."""
     keep_private()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -54,7 +54,6 @@ def collections() -> Iterable[_Completion]:
 
 @_completer
 def runs() -> Iterable[_Completion]:
-    """The latest runs by id, with their questions."""
     from traces.runs import Runs
 
     latest = Runs(_store()).recent(_LATEST)
@@ -63,7 +62,6 @@ def runs() -> Iterable[_Completion]:
 
 @_completer
 def sessions() -> Iterable[_Completion]:
-    """The latest conversations by name, else by id."""
     from traces.runs import Sessions
 
     latest = Sessions(_store()).recent(_LATEST)

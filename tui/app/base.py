@@ -135,20 +135,13 @@ class KeyLine(Footer):
 
 
 class DeepScreen(Screen[None]):
-    """A screen with its own mode.
+    """A screen with its own mode; F1 shows its ``HELP``, which is Markdown."""
 
-    Attributes:
-        MODE: The name of its mode.
-        PLACES: Places of the registry whose actions the palette offers here.
-        HELP: The help that F1 shows, in Markdown.
-    """
-
-    MODE: ClassVar[str]
-    PLACES: Sequence[str] = ()
+    MODE: ClassVar[str]  # the name of its mode
+    PLACES: Sequence[str] = ()  # places of the registry whose actions the palette offers here
     _away = True  # whether another screen is shown
 
     def compose(self) -> ComposeResult:
-        """The frame around `body`."""
         yield Navigation(self.MODE)
         yield from self.body()
         yield KeyLine()

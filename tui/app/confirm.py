@@ -20,7 +20,7 @@ class ConfirmScreen(ModalScreen[bool]):
     BINDINGS = bindings("confirm")
     HELP = "A question before something that cannot be undone. Y is yes, N and Escape are no."
 
-    def __init__(self, question: str, detail: str = "", yes: str = "Yes") -> None:
+    def __init__(self, question: str, detail: str, yes: str) -> None:
         super().__init__()
         self._question = question
         self._detail = detail
@@ -39,8 +39,7 @@ class ConfirmScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm"):
             yield Static(self._question, classes="title", markup=False)
-            if self._detail:
-                yield Static(self._detail, id="detail", markup=False)
+            yield Static(self._detail, id="detail", markup=False)
             with Horizontal(id="choices"):
                 yield Button("No (n)", id="no", compact=True)
                 yield Button(f"{self._yes} (y)", id="yes", compact=True)

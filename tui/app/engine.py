@@ -34,16 +34,13 @@ EngineState = Literal["cold", "loading", "ready", "missing"]
 class EngineChanged(Message):
     """A part of the engine has changed its state.
 
-    Attributes:
-        part: ``settings``, ``model`` or ``embedder``; ``library`` while its passages are embedded;
-            ``folders`` while changes in followed folders are read.
-        state: Its state.
-        detail: The model's name, the progress, or what is wrong, in a few words.
+    The parts are ``settings``, ``model`` and ``embedder``; ``library`` while its passages are embedded;
+    ``folders`` while changes in followed folders are read.
     """
 
     part: str
     state: EngineState
-    detail: str
+    detail: str  # the model's name, the progress, or what is wrong, in a few words
 
 
 @dataclass
@@ -64,12 +61,7 @@ class _OpenChat:
 
 
 class Engine:
-    """Everything that runs need. Every method may be called from any thread.
-
-    Attributes:
-        tell: Takes messages about the state of the parts.
-        closing: Set when the app ends: it stops the work in the background.
-    """
+    """Everything that runs need. Every method may be called from any thread."""
 
     def __init__(self, tell: Callable[[Message], object] | None = None) -> None:
         self.tell: Callable[[Message], object] = tell or (lambda _message: None)
@@ -80,7 +72,7 @@ class Engine:
         self._open_parts: dict[tuple[str, ...], tuple[list[object], Any]] = {}  # settings: values, instance
         self._embedding = threading.Lock()
         self._warn_once = cache(lambda message: self.tell(Noticed("Settings", message)))
-        self.closing = threading.Event()
+        self.closing = threading.Event()  # set when the app ends: it stops the work in the background
         self._prepared = threading.Event()
 
     def settings(self) -> Settings:

@@ -62,11 +62,13 @@ def in_words_of_the_app(text: str, keys: Mapping[str, str]) -> str:
             return screen[0]
         return f"{keys.get(action.id, action.key).split(',')[0].upper()} {action.label}"
 
-    return re.sub(r"\{(\w+)\}", named, _without_commands(text))
+    for pattern, replacement in _PHRASES:
+        text = pattern.sub(replacement, text)
+    text = _COMMAND.sub(lambda one: f"{{{_SCREENS[one[1]]}}}" if one[1] in _SCREENS else one[0], text)
+    return re.sub(r"\{(\w+)\}", named, text)
 
 
 def way_out(node: DOMNode, error: DeepthinkError) -> str:
-    """The error's way out, as in `in_the_app`."""
     return in_the_app(error, deepthink(node).keys)
 
 
@@ -75,14 +77,6 @@ def failure_text(node: DOMNode, error: DeepthinkError, again: str = "") -> Conte
     hint = f"\n{deepthink(node).key_for(again)} tries again." if again else ""
     lines = filter(None, (error.message, way_out(node, error), hint))
     return Content.assemble((f"✗ {error.title}", "bold $error"), "\n\n", "\n".join(lines))
-
-
-def _without_commands(way_out: str) -> str:
-    for pattern, replacement in _PHRASES:
-        way_out = pattern.sub(replacement, way_out)
-    return _COMMAND.sub(
-        lambda command: f"{{{_SCREENS[command[1]]}}}" if command[1] in _SCREENS else command[0], way_out
-    )
 
 
 class FailureScreen(ModalScreen[None]):

@@ -23,25 +23,15 @@ from textual.keys import KEY_ALIASES, REPLACED_KEYS, Keys, key_to_character
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something the user can do.
+    """Something the user can do."""
 
-    Attributes:
-        id: For remapping, ``place.name``.
-        key: Textual's names of the keys, separated by commas; "" if only the palette offers the action.
-        does: Textual's action, with its arguments.
-        label: One to three words, for the footer.
-        help: What it does, in one sentence.
-        in_footer: Whether the footer shows it.
-        priority: Whether it precedes the focused widget (the prompt takes most keys).
-    """
-
-    id: str
-    key: str
-    does: str
-    label: str
-    help: str
+    id: str  # for remapping: `place.name`
+    key: str  # Textual's names of the keys, separated by commas; "" if only the palette offers the action
+    does: str  # Textual's action, with its arguments
+    label: str  # one to three words, for the footer
+    help: str  # what it does, in one sentence
     in_footer: bool = True
-    priority: bool = False
+    priority: bool = False  # whether it precedes the focused widget (the prompt takes most keys)
 
     @property
     def place(self) -> str:
@@ -278,17 +268,6 @@ _ENCLOSING_PLACES: Final[Mapping[str, Sequence[str]]] = {
 }
 """Place to the places around it, besides the app, which is around them all."""
 
-_RENAMED: Final[Mapping[str, str]] = {
-    "app.decisions": "app.learn",
-    "app.policy": "app.learn",
-    "decisions.reload": "learn.reload",
-    "decisions.teach": "run.teach",
-    "policy.reload": "learn.reload",
-    "policy.policies": "learn.previous",
-    "policy.training": "learn.next",
-}
-"""Ids of earlier versions, which keys may be remapped by, to those of today."""
-
 _MODIFIERS: Final = {"alt", "ctrl", "hyper", "meta", "shift", "super"}
 _NAMED_KEYS: Final = {key.value.rpartition("+")[2] for key in Keys if not key.value.startswith("<")}
 _EDITING: Final = {"backspace", "delete", "left", "right", "home", "end"}
@@ -323,7 +302,6 @@ def _is_key(key: str) -> bool:
 
 
 def bindings(*places: str) -> list[BindingType]:
-    """The key bindings of some places, for ``BINDINGS``."""
     return [
         Binding(
             action.key,
@@ -357,7 +335,6 @@ def keymap(text: str) -> dict[str, str]:
     mapping: dict[str, str] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, key = (part.strip() for part in pair.partition("="))
-        name = _RENAMED.get(name, name)
         if name not in ACTIONS_BY_ID:
             raise ValueError(f"there is no action “{name}”; the help (F1) lists them")
         if not key:

@@ -92,19 +92,15 @@ def folded(text: str, width: int) -> list[str]:
     return [part.plain.rstrip() for part in Content(line).wrap(width)]
 
 
-def titled(title: str, lines: Sequence[Content | str]) -> list[Content]:
+def titled(title: str, lines: Sequence[Content]) -> list[Content]:
     """The lines under a title, followed by an empty one."""
-    return [
-        Content.styled(title, "bold $primary"),
-        *(Content(line) if isinstance(line, str) else line for line in lines),
-        Content(""),
-    ]
+    return [Content.styled(title, "bold $primary"), *lines, Content("")]
 
 
-def gauge(share: float, width: int) -> Content:
+def gauge(share: float, width: int, style: str = "$primary") -> Content:
     """A share from 0 to 1 as a bar of ``width`` cells."""
     full = round(min(max(share, 0.0), 1.0) * width)
-    return Content.assemble(("━" * full, "$primary"), ("┄" * (width - full), "$foreground 40%"))
+    return Content.assemble(("━" * full, style), ("┄" * (width - full), "$foreground 40%"))
 
 
 _NARROWEST_TEXT = 16
@@ -254,7 +250,7 @@ class Notice(Static):
 class Sheet(VerticalScroll):
     """Lines that are drawn for its width, and again for another one."""
 
-    DEFAULT_CSS = "Sheet { scrollbar-gutter: stable; } Sheet Static { height: auto; }"
+    DEFAULT_CSS = "Sheet { scrollbar-gutter: stable; }"
     NARROWEST: ClassVar[int] = 40  # cells for which the lines are drawn
 
     def compose(self) -> ComposeResult:

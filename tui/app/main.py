@@ -70,13 +70,9 @@ def show_version() -> int:
 
 
 def open_app(begin_with: Sequence[str], is_served: bool, host: str, port: int) -> int:
-    """Open the app, or serve it.
+    """Open the app, or serve it at an address of this machine; port 0 takes a free one.
 
-    Args:
-        begin_with: Paths or a question, as `DeepthinkApp` takes them.
-        is_served: Whether to serve it to a browser at ``host`` and ``port``, with nothing to begin with.
-        host: An address of this machine.
-        port: Any if 0.
+    It begins with paths or a question, as `DeepthinkApp` takes them; with nothing if it is served.
     """
     from tui import failures
 

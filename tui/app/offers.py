@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def deepthink(node: DOMNode) -> DeepthinkApp:
-    """The app that ``node`` is part of."""
     return cast("DeepthinkApp", node.app)
 
 

@@ -71,7 +71,6 @@ class Palette(CommandPalette):
 
 
 def has_words(text: str, query: str) -> bool:
-    """Whether every word of the query occurs in the text."""
     text = text.casefold()
     return all(word in text for word in query.casefold().split())
 
@@ -83,15 +82,11 @@ def _score(matcher: Matcher, name: str) -> float:
 
 
 class Actions(Provider):
-    """The actions of the registry, with their keys."""
-
     async def discover(self) -> Hits:
-        """The actions of this screen, before anything is typed."""
         for name, help_text, _, run in self._actions_here():
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """The actions that match ``query``, including those of other screens."""
         matcher = self.matcher(query)
         weighted_actions = {1.0: self._actions_here(), _OTHER_SCREENS_WEIGHT: self._actions_elsewhere()}
         for weight, actions in weighted_actions.items():
@@ -254,5 +249,4 @@ def _hit(kind: str, name: str, text: str, run: Callable[[], None]) -> Hit:
 
 
 def _matching(items: Sequence[T], query: str, text: Callable[[T], str]) -> Sequence[T]:
-    """The first items whose text contains every word of the query."""
     return [item for item in items if has_words(text(item), query)][:_MAX_HITS]

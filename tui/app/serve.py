@@ -110,7 +110,6 @@ class AppServer(Server):
             await runner.cleanup()
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """Stop every app, and wait until they have ended."""
         pages = dict(self._pages)
         for connection in pages:
             await connection.close(code=WSCloseCode.GOING_AWAY)

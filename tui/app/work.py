@@ -63,7 +63,6 @@ def in_background(
 
 
 def failed(error: BaseException) -> Failed:
-    """The failure as the app shows it."""
     from tui.failures import explained
 
     return Failed(explained(error), "".join(traceback.format_exception(error)))
@@ -72,11 +71,7 @@ def failed(error: BaseException) -> Failed:
 class Job(Generic[T]):
     """Work in a thread that reports events and can be stopped.
 
-    Args:
-        work: Gives its events to `put`, and stops once its argument, `cancel`, is set.
-
-    Attributes:
-        cancel: Set to stop it.
+    ``work`` gives its events to `put`, and stops once its argument, ``cancel``, is set.
     """
 
     @dataclass
@@ -111,7 +106,6 @@ class Job(Generic[T]):
         self._ended.wait(_STOP_SECONDS)
 
     def drain(self) -> list[T]:
-        """The events since the last call."""
         with self._lock:
             events, self._waiting = self._waiting, []
             return events

@@ -215,7 +215,6 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _why_none(store: Store) -> str:
-    """Why there are no decisions, and how to get some."""
     if runs := Runs(store).count():
         so_far = f"{counted(runs, 'run')} so far, with nothing to decide"
         return f"{so_far}: a question that needs several look-ups brings decisions."

@@ -19,23 +19,11 @@ from traces.runs import Run, Runs
 from tui.app.base import Pane
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.lists import QUIET, Sheet, facts, titled
+from tui.app.lists import QUIET, Sheet, facts, gauge, titled
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
-from tui.decisions.strip import (
-    NOT_POSSIBLE,
-    ORIGINS,
-    DecisionStrip,
-    Row,
-    action,
-    bar,
-    judgement,
-    listed,
-    percent,
-    source,
-    taken_by,
-    took,
-)
+from tui.decisions import strip
+from tui.decisions.strip import DecisionStrip, Row
 from tui.run.fold import RunFold, fold_of
 from tui.run.words import ENOUGH, GRADES, STEP_ENDINGS, UNSURE, local_time, status, step_question
 from tui.terminal import clean, counted, one_line
@@ -50,8 +38,6 @@ Fact = tuple[str, Content | str]
 
 
 class DecisionDetail(Sheet):
-    """The details of the decision under the cursor."""
-
     DEFAULT_CSS = """
     DecisionDetail { height: 1fr; padding: 0 1; }
     DecisionDetail:focus { background: $surface; }
@@ -84,7 +70,6 @@ place, and your label.
 
 
 def detail(row: Row, width: int) -> list[Content]:
-    """The details of a decision, in lines of at most ``width`` cells."""
     event, label = row.decided, row.label
     if isinstance(event, ev.Asked):  # the row says it all
         return []
@@ -94,8 +79,8 @@ def detail(row: Row, width: int) -> list[Content]:
         lines += _section("Second opinion, not acted on", _opinion(event.shadow, event, width), width)
     if label:
         rows: list[Fact] = [
-            ("you say", Content.styled(judgement(label, event.action), "bold $accent")),
-            ("given", ORIGINS.get(label.origin, label.origin)),
+            ("you say", Content.styled(strip.judgement(label, event.action), "bold $accent")),
+            ("given", strip.ORIGINS.get(label.origin, label.origin)),
             ("because", one_line(label.note)),
         ]
         lines += _section("Your label", rows, width)
@@ -103,7 +88,7 @@ def detail(row: Row, width: int) -> list[Content]:
 
 
 def _decision(event: ev.Decided, width: int) -> Iterator[Fact]:
-    yield "action", Content.assemble(action(event.action), f"  {taken_by(event)}")
+    yield "action", Content.assemble(strip.action(event.action), f"  {strip.taken_by(event)}")
     yield "because", one_line(event.justification)
     yield "how sure", _bars(event.probabilities, event.valid or PLAN_ACTIONS, width)
     if event.behaviour_probability < 1:
@@ -164,23 +149,23 @@ def _state(event: ev.Decided) -> Iterator[Fact]:
 def _opinion(shadow: Mapping[str, Any], event: ev.Decided, width: int) -> Iterator[Fact]:
     other_action = str(shadow.get("action", ""))
     sign = "= agrees: " if other_action == event.action else "≠ would rather: "
-    yield source(str(shadow.get("source", ""))), Content.assemble(sign, action(other_action))
+    yield strip.source(str(shadow.get("source", ""))), Content.assemble(sign, strip.action(other_action))
     yield "how sure", _bars(shadow.get("probabilities", {}), event.valid or PLAN_ACTIONS, width)
     yield "because", one_line(str(shadow.get("justification", "")))
-    yield "took", took(float(shadow.get("latency_ms", 0.0)))
+    yield "took", strip.took(float(shadow.get("latency_ms", 0.0)))
 
 
 def _bars(probabilities: Mapping[str, float], valid: Sequence[str], width: int) -> Content:
     cells = max(4, min(24, width - _NAME_WIDTH - 9 - 6))
     highest = max(probabilities.values(), default=1.0)
     lines = []
-    for name in listed(valid):
+    for name in strip.listed(valid):
         if name not in valid:
-            lines.append(Content.styled(f"{name:<9}{NOT_POSSIBLE} not possible", QUIET))
+            lines.append(Content.styled(f"{name:<9}{strip.NOT_POSSIBLE} not possible", QUIET))
             continue
         share = float(probabilities.get(name, 0.0))
-        filled = bar(share, cells, strong=share >= highest)
-        lines.append(Content.assemble(f"{name:<9}", filled, f" {percent(share)}"))
+        filled = gauge(share, cells, "$primary" if share >= highest else "$primary 55%")
+        lines.append(Content.assemble(f"{name:<9}", filled, f" {strip.percent(share)}"))
     return Content("\n").join(lines)
 
 
@@ -301,7 +286,6 @@ learns from what you say of them, together with the outcomes.
         (message if message.display else self.query_one(DecisionStrip)).focus()
 
     def _show_heading(self, fold: RunFold, run: Run) -> None:
-        """Show the question of the run, and its state below."""
         about = [
             local_time(run.started),
             status(run, partial=fold.partial),
@@ -325,7 +309,6 @@ learns from what you say of them, together with the outcomes.
             self.notify("There is no older run with decisions.")
 
     def reload(self) -> None:
-        """Read everything again, and show the newest run."""
         self._requested_id = ""
         self._show_message(_READING)
         self.read_again()

@@ -38,8 +38,6 @@ ORIGINS: Final[Mapping[str, str]] = {
 """How a label came to be, in words."""
 
 NOT_POSSIBLE: Final = "–"
-_TRACK: Final = "on $foreground 12%"
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _INDENT: Final = " " * 4
 
 
@@ -50,7 +48,6 @@ class Row:
 
     @property
     def valid(self) -> Sequence[str]:
-        """The actions that are possible here."""
         if isinstance(self.decided, ev.Asked):
             return self.decided.options
         return self.decided.valid or PLAN_ACTIONS
@@ -67,23 +64,11 @@ def listed(valid: Sequence[str]) -> list[str]:
 
 
 def action(name: str) -> Content:
-    """An action by its sign and its name."""
     return Content.styled(f"{SIGNS.get(name, '?')} {name}", "bold")
 
 
 def source(name: str) -> str:
-    """Who decided, in words."""
     return {"human": "you", "budget": "the budget"}.get(name, name)
-
-
-def bar(share: float, width: int, *, strong: bool = True) -> Content:
-    """A share from 0 to 1 as blocks, an eighth of a cell fine, on a quiet track ``width`` cells long."""
-    eighths = round(max(0.0, min(1.0, share)) * width * 8)
-    if share > 0:
-        eighths = max(1, eighths)
-    blocks = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    colour = "$primary" if strong else "$primary 55%"
-    return Content.styled(blocks.ljust(width), f"{colour} {_TRACK}")
 
 
 def percent(share: float) -> str:
@@ -124,7 +109,6 @@ def drawn(row: Row, width: int) -> Content:
 
 
 def taken_by(decided: ev.Decided) -> str:
-    """Who decided, and how long that took."""
     return " in ".join(filter(None, (f"by {source(decided.source)}", took(decided.latency_ms))))
 
 

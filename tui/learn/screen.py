@@ -16,10 +16,10 @@ from tui.app.base import DeepScreen, Pane
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.lists import QUIET
+from tui.app.lists import QUIET, gauge
 from tui.app.work import Failed, in_background
 from tui.decisions.pane import DecisionsPane
-from tui.decisions.strip import DecisionStrip, bar
+from tui.decisions.strip import DecisionStrip
 from tui.policy import actions
 from tui.policy.actions import Overview
 from tui.policy.policies import PoliciesPane, PolicyRows
@@ -41,12 +41,10 @@ def _gathered(counts: Counts, plans: int) -> Content:
     there = usable(counts)
     goal = next((needed for needed in NEEDED.values() if there < needed), there)
     said = f" {actions.enough(counts)}{actions.corrected(counts, plans)}"
-    return Content.assemble(bar(there / goal, 10), said)
+    return Content.assemble(gauge(there / goal, 10), said)
 
 
 class LearnScreen(DeepScreen):
-    """Three views: the decisions, which begin, the policies and the training."""
-
     MODE = "learn"
     PLACES = ("learn", "decisions")  # those of the view that is shown
     BINDINGS = bindings("learn", "policy")
@@ -143,7 +141,6 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         self.call_after_refresh(self._take_focus)
 
     def _take_focus(self) -> None:
-        """Focus the main widget of the view."""
         if self._view == "decisions":
             self._decisions.take_focus()
         elif self._view == "policies":

@@ -375,7 +375,6 @@ def _document_table(library: Library, documents: list[Document]) -> Table:
 
 
 def _author(document: Document) -> str:
-    """The name of a document's author or sender."""
     author = document.author or document.sender
     return author.partition("<")[0].strip(' "') or author
 

@@ -69,7 +69,6 @@ the completion. Files dropped on the terminal are added here.
         )
 
     def on_paste(self, event: events.Paste) -> None:
-        """Add each pasted line as a path."""
         event.prevent_default()
         event.stop()
         names = split_paths(event.text)
@@ -87,8 +86,6 @@ the completion. Files dropped on the terminal are added here.
 
 
 class PathTree(DirectoryTree):
-    """A tree of folders and readable files, which can be marked."""
-
     BINDINGS = bindings("file_tree")
     HELP = """\
 ### The files
@@ -270,7 +267,6 @@ class FilesScreen(ModalScreen[Intake | None]):
 
     @on(Input.Changed, "#path")
     def _show_folder(self, event: Input.Changed) -> None:
-        """Show the folder that is typed in the tree."""
         text, tree = event.value, self.query_one(PathTree)
         folder = existing_path(text) if text.endswith("/") else None
         if folder is not None and folder.is_dir() and folder != Path(tree.path):

@@ -128,7 +128,6 @@ the others; it is listed with what to do about it. You can go to any other scree
         return self.running and self.job is not None and collection in self.job.into
 
     def stop(self) -> None:
-        """Stop the running ingestion and drop the queued ones."""
         self._waiting.clear()
         if self.job is not None:
             self.job.cancel.set()

@@ -276,14 +276,12 @@ sentence is between “ and ”.
         self._cached_for: tuple[object, ...] = ()
 
     def open(self, passages: Sequence[Passage], target: int) -> None:
-        """Show ``passages``, scrolled to the one with index ``target``."""
         self._passages = passages
         self._target = target
         self._strip_cache = {}
         self.go_to(target)
 
     def go_to(self, index: int) -> None:
-        """Make a passage current, and scroll to it."""
         if not self._passages:
             return
         index = min(max(index, 0), len(self._passages) - 1)
@@ -414,7 +412,6 @@ sentence is between “ and ”.
             self.scroll_to(y=scroll_y + self._starts[more], animate=False, force=True)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lay out again, with the current passage in view."""
         if self._passages:
             self.go_to(self.current)
 
@@ -435,8 +432,6 @@ _GONE = "This passage is no longer in the library: its document was removed, or 
 
 
 class PassageScreen(ModalScreen[None]):
-    """Shows a passage in its document."""
-
     CSS_PATH = "passage.tcss"
     AUTO_FOCUS = "DocumentText"
     BINDINGS = bindings("passage")

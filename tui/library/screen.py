@@ -24,16 +24,7 @@ from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import Notice
 from tui.app.work import Failed, in_background
-from tui.library.actions import (
-    Intake,
-    intake,
-    remove,
-    reread_intake,
-    split_paths,
-    summary,
-    unread_files,
-    vectors_by,
-)
+from tui.library import actions
 from tui.library.files import FilesScreen
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.library.search_panel import SearchPanel
@@ -110,8 +101,8 @@ class LibraryScreen(DeepScreen):
             for document in library.documents():
                 documents.setdefault(document.collection, []).append(document)
             collections = library.collections()
-            unread = {one.name: unread_files(folders, one.name) for one in collections}
-            return collections, documents, unread, vectors_by(library), summary(folders)
+            unread = {one.name: actions.unread_files(folders, one.name) for one in collections}
+            return collections, documents, unread, actions.vectors_by(library), actions.summary(folders)
 
     def _start(self, work: Callable[[], T], then: Callable[[T], object], group: str = "change") -> None:
         in_background(self, work, then, group=group, exclusive=group != "change")
@@ -194,7 +185,7 @@ class LibraryScreen(DeepScreen):
         collection = self.query_one(Shelves).collection
         self.app.push_screen(FilesScreen(self._folder, collection, paths), self.read)
 
-    def read(self, selection: Intake | None) -> None:
+    def read(self, selection: actions.Intake | None) -> None:
         """Read a selection, after the current ingestion if one is running."""
         if selection is None:
             return
@@ -224,7 +215,8 @@ class LibraryScreen(DeepScreen):
     def _read_dropped(self, event: events.Paste) -> None:
         collection, engine = self.query_one(Shelves).collection, self.deepthink.engine
         self._start(
-            lambda: intake(split_paths(event.text), engine.settings(), collection or None), self.read
+            lambda: actions.intake(actions.split_paths(event.text), engine.settings(), collection or None),
+            self.read,
         )
 
     def action_reread(self) -> None:
@@ -232,11 +224,11 @@ class LibraryScreen(DeepScreen):
         if item is not None:
             self._start(partial(self._reread, item), self._read_again)
 
-    def _reread(self, item: Collection | Document) -> tuple[Intake, list[str]]:
+    def _reread(self, item: Collection | Document) -> tuple[actions.Intake, list[str]]:
         documents = [item] if isinstance(item, Document) else self._library.documents(item.name)
-        return reread_intake(documents, self.deepthink.engine.settings())
+        return actions.reread_intake(documents, self.deepthink.engine.settings())
 
-    def _read_again(self, found: tuple[Intake, list[str]]) -> None:
+    def _read_again(self, found: tuple[actions.Intake, list[str]]) -> None:
         selection, missing = found
         if missing:
             more = len(missing) - _MAX_NAMED
@@ -270,7 +262,7 @@ class LibraryScreen(DeepScreen):
 
     def _remove(self, item: Collection | Document) -> str:
         place = f" from {item.collection}" if isinstance(item, Document) else ""
-        return f"Removed {item.name}{place}.{remove(self.deepthink.engine.store, item)}"
+        return f"Removed {item.name}{place}.{actions.remove(self.deepthink.engine.store, item)}"
 
     def _is_being_read(self, item: Collection | Document) -> bool:
         """Whether the collection is being read, which would undo its removal; warn if so."""

@@ -33,8 +33,6 @@ _NAME_WIDTHS = (16, 60)  # columns: minimum and maximum
 
 
 class SearchPanel(Vertical):
-    """A query, the table of results and the passage under the cursor."""
-
     BINDINGS = bindings("search")
     HELP = """\
 ### Searching by hand
@@ -52,7 +50,6 @@ cursor.
     SearchPanel #state { height: auto; max-height: 3; margin: 1 0; color: $foreground 75%; }
     SearchPanel DataTable { height: auto; max-height: 48%; background: transparent; }
     SearchPanel #preview { height: 1fr; min-height: 4; border-top: solid $panel; }
-    SearchPanel #preview Static { height: auto; }
     """
 
     def __init__(self) -> None:

@@ -222,7 +222,6 @@ class Details(VerticalScroll, can_focus=False):
 
     DEFAULT_CSS = """
     Details { padding: 0 1; scrollbar-gutter: stable; }
-    Details Static { height: auto; }
     Details #sections { margin-top: 1; text-style: bold; color: $primary; }
     """
 
@@ -322,8 +321,6 @@ _SIGNS = {"failed": "✗", "away": "!", "removed": "-", "added": "+"}
 
 
 class ChangesScreen(ModalScreen[None]):
-    """The followed folders, and the changes in them."""
-
     BINDINGS = bindings("changes")
     HELP = """\
 ### Followed folders
@@ -339,8 +336,6 @@ At the top are the followed folders. The app reads changes in them while it is o
         height: auto; max-height: 8; border: none; background: transparent; padding: 0; margin-bottom: 1;
     }
     ChangesScreen OptionList:focus { border: none; }
-    ChangesScreen VerticalScroll { height: 1fr; }
-    ChangesScreen #message { height: auto; }
     """
 
     def compose(self) -> ComposeResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
@@ -25,6 +25,10 @@ from tui.settings.settings import load, put
 from tui.terminal import console, print_json, size
 
 app = typer.Typer(invoke_without_command=True)
+
+
+def _model_name(help_text: str, complete: Any = completion.models) -> Any:
+    return typer.Argument(metavar="NAME", help=help_text, autocompletion=complete)
 
 
 @app.callback()
@@ -98,14 +102,7 @@ def _line(row: actions.ModelRow, *, from_server: bool) -> Text:
 
 @app.command("pull")
 def pull(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="The models in the settings if none is named.",
-            autocompletion=completion.models,
-        ),
-    ] = None,
+    names: Annotated[list[str] | None, _model_name("The models in the settings if none is named.")] = None,
     recheck: Annotated[
         bool, typer.Option("--recheck", help="Check the sha256 of models here; fetch them again if wrong.")
     ] = False,
@@ -121,12 +118,7 @@ def pull(
 @app.command("probe")
 def probe(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="The language model in use if none is named.",
-            autocompletion=completion.chat_models,
-        ),
+        str | None, _model_name("The language model in use if none is named.", completion.chat_models)
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -150,14 +142,7 @@ def probe(
 
 @app.command("use")
 def use(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="A catalogue name, a path, ollama:NAME or openai:NAME.",
-            autocompletion=completion.models,
-        ),
-    ],
+    name: Annotated[str, _model_name("A catalogue name, a path, ollama:NAME or openai:NAME.")],
     role: Annotated[
         CatalogueRole | None, typer.Option("--as", help="Its role, if the name does not tell.")
     ] = None,

@@ -43,10 +43,7 @@ class PullJob(Job["PullProgress"]):
 class PullView(DrawnText):
     """Name, phase, bar, and the sources that were given up; hidden while nothing is fetched."""
 
-    DEFAULT_CSS = """
-    PullView { height: auto; color: $foreground; }
-    PullView.-still { display: none; }
-    """
+    DEFAULT_CSS = "PullView.-still { display: none; }"
 
     def __init__(self) -> None:
         super().__init__(id="pull", classes="-still")

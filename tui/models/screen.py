@@ -56,7 +56,6 @@ class ModelList(ScreenRows):
 
 
 def _detail(row: ModelRow, width: int) -> Content:
-    """What a model is, where it is, and its measurements."""
     lines = [
         Content.assemble((row.label, "bold $primary"), "  ", _state(row)),
         Content(clean(row.about)),
@@ -92,8 +91,6 @@ def _id(row: ModelRow) -> str:
 
 
 class ModelsScreen(DeepScreen):
-    """Language models, embedders and rerankers; one job at a time."""
-
     MODE = "models"
     PLACES = ("models",)
     BINDINGS = bindings("models")

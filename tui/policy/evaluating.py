@@ -43,7 +43,6 @@ class _RunByDefault(TyperGroup):
     """Runs an evaluation if the first argument is a set of questions, not a command."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Insert `run` before the name of a set."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -220,7 +219,6 @@ def _show_progress(case_set: CaseSet, events: Iterator[Progress]) -> Progress | 
 
 
 def _work_folder(folder: Path | None) -> Path:
-    """The folder for rows and libraries, by default in the data folder."""
     return expanded_path(folder) if folder else paths.data_dir() / "evaluation"
 
 

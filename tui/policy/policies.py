@@ -51,7 +51,6 @@ not shown to be better than the rules, so the rules decide unless you choose it.
 
 
 def _line(row: Listed, width: int) -> Content:
-    """Name, method, gain, verdict of the gate, and whether it is active."""
     room = min(width - _METHOD - _GAINS - 2 - _GATE - _ACTIVE, 24)
     gain = f"{row.gain[0]:+.3f}" if row.gain else "–"
     sign, style = _GATE_SIGNS[row.verdict]
@@ -65,8 +64,6 @@ def _line(row: Listed, width: int) -> Content:
 
 
 class PolicyCard(Sheet):
-    """The policy under the cursor: what it learned from, its measures, the gate's verdict."""
-
     def __init__(self) -> None:
         super().__init__(id="card")
         self._row: Listed | None = None
@@ -110,7 +107,6 @@ _HOW: Mapping[str, str] = {
 
 
 def _decider_lines(state: Overview, width: int) -> Content:
-    """Who decides, and the warning if there is one, a line each."""
     how = _HOW.get(state.decider, "")
     if state.decider == LEARNED:
         how = f"the policy {state.active.name}" if state.active else "there is none: the rules do"
@@ -124,8 +120,6 @@ def _decider_lines(state: Overview, width: int) -> Content:
 
 
 class PoliciesPane(Pane):
-    """Who decides, the policies, and the one under the cursor."""
-
     def __init__(self) -> None:
         super().__init__("Policies", id="policies")
         self._state: Overview | None = None
@@ -145,12 +139,10 @@ class PoliciesPane(Pane):
         self._draw_card()
 
     def show_instead(self, text: Content) -> None:
-        """Show why there is nothing to show."""
         self.query_one(PolicyCard).show(None, (), text)
 
     @property
     def row(self) -> Listed | None:
-        """The policy under the cursor."""
         name = self.query_one(PolicyRows).chosen
         return next((row for row in self._state.rows if row.name == name), None) if self._state else None
 

@@ -102,7 +102,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
         self._explain()
 
     def _own_line(self, state: Overview, width: int) -> Content:
-        """The user's own runs, with how much there is for the chosen method."""
         from policy.decisions import usable
 
         amount = counted(usable(state.counts), "decision")
@@ -113,7 +112,6 @@ class TrainingChoice(VerticalScroll, can_focus=False):
 
     @property
     def request(self) -> Request:
-        """The training with the chosen method and sources."""
         from policy.training.course import TrainingRequest
         from policy.training.planner import PlannerRequest
 
@@ -328,7 +326,6 @@ same one again resumes it, but a forest starts anew.
         return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
 
     def on_unmount(self) -> None:
-        """Leave the training when the app ends."""
         if self.job is not None and self.running:
             self.job.leave()
 
@@ -351,7 +348,6 @@ same one again resumes it, but a forest starts anew.
             self.post_message(message.failure)  # the app shows it too
 
     def _take_events(self) -> bool:
-        """Take the new events; whether there were any."""
         events = self.job.drain() if self.job is not None else []
         for event in events:
             self.fold.take(event)
@@ -403,7 +399,6 @@ same one again resumes it, but a forest starts anew.
         return lines
 
     def _phases(self) -> Content:
-        """The phases with a sign each: done, current or last, to come."""
         sign = "▸" if self.running else "■" if self.stopping else "✗"
         names = list(_PHASES)
         current = names.index(self.fold.began.phase) if self.fold.began.phase in names else -1

@@ -25,23 +25,9 @@ from tui.app.keys import bindings
 from tui.app.lists import Drawn, DrawnText, Offers, hanging
 from tui.app.offers import deepthink
 from tui.library.passage import open_kept, open_original
+from tui.run import words
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold
 from tui.run.live import Meters
-from tui.run.words import (
-    CHOICES,
-    block_of,
-    doing,
-    doubts,
-    ending,
-    filtered,
-    place,
-    places,
-    preview,
-    read_as,
-    reason,
-    support_count,
-    withheld,
-)
 from tui.terminal import clean, duration, one_line, unmarked
 
 _TEXT_LENGTH, _SCOPE_LENGTH = 160, 60
@@ -68,8 +54,6 @@ class UnderAnswer(Offers):
 
 
 class WaysOn(UnderAnswer):
-    """What to do after a run: passages to open, questions to ask, other places to search."""
-
     HELP = """\
 ### What next
 
@@ -109,11 +93,11 @@ same here.
         """Show what to do after a run that searched ``only`` these collections; all if there are none."""
         rows: list[tuple[Callable[[], object], str, str]] = []  # what it does, lead, text
         question, self._passages = fold.question, []
-        is_reworded = fold.routed is not None and bool(read_as(fold.routed))
+        is_reworded = fold.routed is not None and bool(words.read_as(fold.routed))
         if fold.status in {"not_found", "stopped", "rejected"}:
             for hit in fold.nearest():
                 self._passages.append(hit["passage_id"])
-                text = f"{place(hit)}: {preview(hit['text'], question, _TEXT_LENGTH)}"
+                text = f"{words.place(hit)}: {words.preview(hit['text'], question, _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
             if fold.withheld is not None:
                 rows.append((partial(self.post_message, self.Revealed()), "→ ", "Show what was withheld"))
@@ -297,8 +281,6 @@ _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 
 
 class Sources(UnderAnswer):
-    """The passages that the answer cites, with the sentence that supports it."""
-
     HELP = """\
 ### The sources
 
@@ -316,7 +298,7 @@ the answer that rate, correct, copy and export it are the same here.
             draw = partial(_draw_source, item, where, _quote_or_excerpt(item, fold))
             return Option(Drawn(draw), id=str(item["number"]))
 
-        self.put(map(row, items, places(items)))
+        self.put(map(row, items, words.places(items)))
 
 
 def _draw_source(item: Evidence, where: str, quote: str, width: int) -> Content:
@@ -374,7 +356,7 @@ resumed.
     def compose(self) -> ComposeResult:
         event = self.event
         yield Static(Content(f"? {one_line(event.question)}").stylize("bold"), classes="asks")
-        doubtful = doubts(event.claims)
+        doubtful = words.doubts(event.claims)
         for line in doubtful[:_MAX_DOUBTS]:
             yield DrawnText(Drawn(partial(hanging, "  ✗ ", line)))
         if len(doubtful) > _MAX_DOUBTS:
@@ -423,7 +405,7 @@ resumed.
         share = self.event.probabilities.get(word)
         confidence = f"  {share:.0%}" if share is not None else ""
         suggested = "  ← suggested" if word == self.event.suggested else ""
-        return Content(f"{number} {CHOICES.get(word, word)}{confidence}{suggested}")
+        return Content(f"{number} {words.CHOICES.get(word, word)}{confidence}{suggested}")
 
     @on(OptionList.OptionSelected)
     def _reply_with_option(self, event: OptionList.OptionSelected) -> None:
@@ -487,8 +469,8 @@ class Exchange(Vertical):
             f"{question[:_QUESTION_LENGTH].rstrip()} …" if len(question) > _QUESTION_LENGTH else question
         )
         lines, fold = [shortened], self.fold
-        lines += read_as(fold.routed) if fold and fold.routed else []
-        lines += [f"only {filters}" for filters in filtered(fold.started)] if fold else []
+        lines += words.read_as(fold.routed) if fold and fold.routed else []
+        lines += [f"only {filters}" for filters in words.filtered(fold.started)] if fold else []
         return Content("\n").join(map(Content, lines))
 
     def on_mount(self) -> None:
@@ -525,7 +507,7 @@ class Exchange(Vertical):
         items = fold.answered.sources
         lines = [
             f"[{item['number']}] {where}: “{_quote_or_excerpt(item, fold)}”"
-            for item, where in zip(items, places(items), strict=True)
+            for item, where in zip(items, words.places(items), strict=True)
         ]
         return "\n\n".join(filter(None, (self.answer, "\n".join(lines))))
 
@@ -570,7 +552,7 @@ class Exchange(Vertical):
             self.query_one(Answer).write(fold.text)  # the answer is being rewritten
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
-        self._fill(".checks", [f"! {line}" for line in doubts(answered.sentences)])
+        self._fill(".checks", [f"! {line}" for line in words.doubts(answered.sentences)])
         sources.show(fold, answered.sources)
         searched = fold.started.collections if fold.started else []
         is_everywhere = {*self.screen.query_one(Meters).collections} <= {WEB_COLLECTION, *searched}
@@ -579,7 +561,7 @@ class Exchange(Vertical):
     def _show_look(self, fold: RunFold) -> None:
         lines: list[str] = []
         if fold.looked is not None and not (fold.text or fold.over or fold.answered):
-            block = block_of(fold.looked)
+            block = words.block_of(fold.looked)
             lines = [block.text, *block.items]
         self._fill(".look", lines)
 
@@ -610,7 +592,7 @@ class Exchange(Vertical):
     @on(WaysOn.Revealed)
     def _reveal_withheld(self) -> None:
         if self.fold is not None:
-            self._fill(".withheld", withheld(self.fold))
+            self._fill(".withheld", words.withheld(self.fold))
             shown = self.query_one(".withheld")
             self.call_after_refresh(shown.scroll_visible, top=True, animate=False)
 
@@ -647,7 +629,7 @@ def _describe_progress(fold: RunFold) -> str:
     if fold.unanswered is not None:
         return "? waiting for you"
     pause = "paused after: " if fold.paused else "pausing after this step: " if fold.pausing else ""
-    return f"… {pause}{doing(fold) or 'starting'} · {duration(fold.elapsed)}"
+    return f"… {pause}{words.doing(fold) or 'starting'} · {duration(fold.elapsed)}"
 
 
 def _beside_answer(fold: RunFold) -> str:
@@ -657,7 +639,7 @@ def _beside_answer(fold: RunFold) -> str:
             return f"searched {one_line(', '.join(fold.started.collections), _SCOPE_LENGTH)}"
         case "stopped" | "withheld" as word:
             return word
-    return ending(fold)
+    return words.ending(fold)
 
 
 def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str], str]:
@@ -670,12 +652,12 @@ def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str]
     }.get(fold.shown_status, ("✗", "$error"))
     parts = [f"{sign} {_beside_answer(fold)}"]
     if finished.status == "answered" and fold.answered and fold.answered.sentences:
-        parts.append(support_count(fold.answered.sentences))
+        parts.append(words.support_count(fold.answered.sentences))
     if any(
         (r.about, r.reply, r.by) == ("approve", "accept", "person") for r in fold.every(ev.Replied)[-1:]
     ):
         parts.append("you accepted it as it is")
     parts.append(duration(finished.seconds))
     if all(decision.source in {"human", "budget"} for decision in fold.decisions[-1:]):
-        parts += filter(None, [reason(finished)])
+        parts += filter(None, [words.reason(finished)])
     return parts, style

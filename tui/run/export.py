@@ -173,7 +173,6 @@ Form = Literal["md", "html", "json"]
 
 
 def to_document(store: Store, run: Run, form: Form) -> str:
-    """A stored run as a document of the given form."""
     fold = fold_of(store, run, urls=True)
     match form:
         case "json":

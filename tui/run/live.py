@@ -33,8 +33,6 @@ Begin = Callable[..., "Generator[ev.Event]"]
 
 
 class LiveRun(Job["ev.Event"]):
-    """One run in progress."""
-
     def __init__(
         self,
         engine: Engine,

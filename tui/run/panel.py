@@ -26,8 +26,6 @@ _TEXT_LENGTH = 160  # characters of a passage
 
 
 class EvidenceList(RowList):
-    """The passages of each step, the kept ones with their number; Enter opens one."""
-
     HELP = """\
 ### The evidence
 

@@ -55,7 +55,6 @@ class Renderer:
         """Leave the terminal in its final state."""
 
     def take(self, event: ev.Event) -> None:
-        """Add an event and show it."""
         self.fold.take(event)
         if isinstance(event, ev.Warned):
             failures.warn(clean(event.message))
@@ -92,7 +91,6 @@ class PlainRun(Renderer):
         self._write(self._transcript.take(event))
 
     def recall(self, event: ev.Event) -> None:
-        """Add an event from before the run was resumed, without showing it again."""
         super().recall(event)
         self._transcript.recall(event)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from agent import checkpoints, plans
 from agent import events as ev
@@ -36,16 +37,20 @@ def check_stopped(store: Store, run_id: str) -> None:
         raise checkpoints.GoingOn.of(run_id)
 
 
-def is_going_on(store: Store, run: Run | RunSummary) -> bool:
-    """Whether a process is working on the run."""
-    return (
-        run.status == "running" and checkpoints.exists(store, run.id) and checkpoints.in_use(store, run.id)
-    )
+RunState = Literal["", "resumable", "going on"]
+
+
+def run_state(store: Store, run: Run) -> RunState:
+    """Whether a run can be resumed, or a process is working on it."""
+    has_ended = run.finished is not None and run.status not in {"failed", "cancelled"}
+    if has_ended or not checkpoints.exists(store, run.id):
+        return ""
+    return "going on" if checkpoints.in_use(store, run.id) else "resumable"
 
 
 def as_of_now(store: Store, runs: Sequence[RunSummary]) -> list[RunSummary]:
     """The runs, with the status ``going on`` where a process is working on one."""
-    return [replace(run, status="going on") if is_going_on(store, run) else run for run in runs]
+    return [replace(run, status="going on") if run_state(store, run) == "going on" else run for run in runs]
 
 
 def find(store: Store, reference: str) -> Run:
@@ -61,16 +66,17 @@ def find(store: Store, reference: str) -> Run:
 def newest_stopped(store: Store, runs: Iterable[Run]) -> Run:
     """The first of the runs that is not going on. Raises `UnknownRun`."""
     for run in runs:
-        if not is_going_on(store, run):
+        if run_state(store, run) != "going on":
             return run
     raise UnknownRun("No run has ended yet: one is still going on.", "`deepthink runs list` shows its id.")
 
 
-def delete_run(store: Store, run_id: str) -> None:
-    """Delete a run and everything stored for it. Raises `GoingOn`, `UnusableRunId`."""
+def delete_run(store: Store, run_id: str) -> str:
+    """Delete a run and everything stored for it, and say so. Raises `GoingOn`, `UnusableRunId`."""
     check_stopped(store, run_id)
     Runs(store).delete(run_id)
     checkpoints.discard(store, run_id)
+    return f"Deleted run {run_id}."
 
 
 class NoAnswer(DeepthinkError, title="No answer", kind="usage"):
@@ -93,10 +99,6 @@ def rate(store: Store, run_id: str, rating: Rating | None, note: str = "") -> Ra
 
 def rating_text(run_id: str, rating: Rating | None) -> str:
     return f"Run {run_id} is rated {rating}." if rating else f"Run {run_id} has no rating now."
-
-
-def deletion_text(run_id: str) -> str:
-    return f"Deleted run {run_id}."
 
 
 def export_text(run_id: str, path: Path) -> str:
@@ -129,20 +131,18 @@ def check_idle(store: Store, session: Session) -> list[Run]:
     return runs
 
 
-def delete_session(store: Store, session: Session) -> int:
-    """Delete a session with its runs and their checkpoints; return the number of runs. Raises `GoingOn`."""
+def delete_session(store: Store, session: Session) -> str:
+    """Delete a session with its runs and their checkpoints, and say so. Raises `GoingOn`."""
     runs = check_idle(store, session)
     count = Sessions(store).delete(session.id)
     for run in runs:
         checkpoints.discard(store, run.id)
-    return count
+    return f"Deleted session {session_title(session)} with {counted(count, 'run')}."
 
 
-def session_deletion_text(session: Session, runs: int) -> str:
-    return f"Deleted session {session_title(session)} with {counted(runs, 'run')}."
-
-
-def session_name_text(session_id: str, name: str) -> str:
+def name_session(store: Store, session_id: str, name: str) -> str:
+    """Call a session by a name from now on, and say so."""
+    Sessions(store).rename(session_id, name)
     return f"Session {session_id} is called “{name}” now."
 
 

@@ -92,10 +92,9 @@ def show(
     if as_json:
         export(reference, "json")
         return
-    from agent.checkpoints import exists
-
     store = open_store()
     run = actions.find(store, reference)
+    state = actions.run_state(store, run)
     live = is_live(plain=plain)
     screen: Renderer = AnimatedRun(console(), replay=True) if live else PlainRun(replay=True)
     with screen:
@@ -108,9 +107,9 @@ def show(
         )
     elif run.status == "waiting":
         console().print(f"Run {run.id} waits for your answer: deepthink resume {run.id}")
-    elif actions.is_going_on(store, run):
+    elif state == "going on":
         console().print(f"Run {run.id} is still going on.")
-    elif run.finished is None and exists(store, run.id):
+    elif run.finished is None and state:
         console().print(
             f"Run {run.id} has no end: it was cut off. What can be resumed: deepthink runs --unfinished"
         )
@@ -186,8 +185,7 @@ def delete(reference: RunId, yes: Yes = False) -> None:
     run = actions.find(store, reference)
     actions.check_stopped(store, run.id)
     confirm(f"Delete run {run.id} “{one_line(run.question, 80)}”?", yes)
-    actions.delete_run(store, run.id)
-    typer.echo(actions.deletion_text(run.id))
+    typer.echo(actions.delete_run(store, run.id))
 
 
 @app.command("export")
@@ -286,11 +284,9 @@ def name(
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it from now on.")],
 ) -> None:
     """Give a session a name, or another one."""
-    sessions = Sessions(open_store())
-    session = sessions.find(reference)
-    new_name = one_line(new_name)
-    sessions.rename(session.id, new_name)
-    typer.echo(actions.session_name_text(session.id, new_name))
+    store = open_store()
+    session = Sessions(store).find(reference)
+    typer.echo(actions.name_session(store, session.id, one_line(new_name)))
 
 
 @sessions_app.command("delete")
@@ -303,8 +299,7 @@ def delete_one_session(reference: _SessionReference, yes: Yes = False) -> None:
     session = Sessions(store).find(reference)
     runs = actions.check_idle(store, session)
     confirm(f"Delete session {actions.session_title(session)} with {counted(len(runs), 'run')}?", yes)
-    count = actions.delete_session(store, session)
-    typer.echo(actions.session_deletion_text(session, count))
+    typer.echo(actions.delete_session(store, session))
 
 
 def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:
@@ -322,7 +317,6 @@ def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:
 
 
 def _list_unfinished(*, as_json: bool) -> None:
-    """List the unfinished runs: why each stopped, and the command that resumes it."""
     from agent.run import resumable
     from tui.ask.asking import NOTHING
 

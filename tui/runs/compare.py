@@ -14,13 +14,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from agent.state import Evidence
-from traces.runs import Run, Runs
+from traces.runs import Run
 from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.work import Failed, in_background
-from tui.run.fold import RunFold, fold_of
+from tui.run.fold import RunFold
 from tui.run.words import decision, local_time, place, reason, status, step_question
+from tui.runs.list import StoredRun, read_run
 from tui.runs.replay import ReplayScreen
 from tui.terminal import duration, one_line
 
@@ -44,12 +45,7 @@ class Section(NamedTuple):
     words: str = ""
 
 
-class ComparedRun(NamedTuple):
-    run: Run
-    fold: RunFold
-
-
-def compare(a: ComparedRun, b: ComparedRun) -> list[Section]:
+def compare(a: StoredRun, b: StoredRun) -> list[Section]:
     """Compare question, answer, end, settings, plan, decisions, evidence and cost, in this order."""
     plan = list(starmap(_row, zip_longest(_plan(a.fold), _plan(b.fold), fillvalue="")))
     decisions = list(_decisions(a.fold, b.fold))
@@ -92,7 +88,7 @@ def _settings(a: Run, b: Run) -> Section:
     return Section("Settings", differing, f"The same: {' · '.join(same)}" if same else "")
 
 
-def _end(compared: ComparedRun) -> str:
+def _end(compared: StoredRun) -> str:
     run = compared.run
     return ": ".join(filter(None, [status(run, partial=compared.fold.partial), reason(run)]))
 
@@ -137,10 +133,10 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
     return f"{number} {place(item)}"
 
 
-def _cost(a: ComparedRun, b: ComparedRun) -> Section:
+def _cost(a: StoredRun, b: StoredRun) -> Section:
     """What each took; the sign of what differs is B's amount over A's, if both have one."""
     amounts: dict[str, tuple[float | None, ...]] = {
-        "time": tuple(fold.finished.seconds if fold.finished else None for _, fold in (a, b)),
+        "time": tuple(fold.finished.seconds if fold.finished else None for fold in (a.fold, b.fold)),
         "model calls": (a.run.model_calls, b.run.model_calls),
         "tokens read": (a.run.evaluated, b.run.evaluated),
         "tokens reused": (a.run.reused, b.run.reused),
@@ -165,8 +161,6 @@ def _amount(name: str, amount: float | None) -> str:
 
 
 class CompareScreen(DeepScreen):
-    """Shows two runs side by side, and replays or swaps them."""
-
     MODE = "runs"
     PLACES = ("compare",)
     CSS_PATH = "compare.tcss"
@@ -182,7 +176,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     def __init__(self, first: str, second: str) -> None:
         super().__init__()
         self._ids = (first, second)
-        self._pair: tuple[ComparedRun, ComparedRun] | None = None
+        self._pair: tuple[StoredRun, StoredRun] | None = None
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compare-head", classes="row"):
@@ -196,9 +190,8 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
     def on_mount(self) -> None:
         store, ids = self.deepthink.engine.store, self._ids
 
-        def read() -> tuple[ComparedRun, ComparedRun]:
-            first, second = (Runs(store).find(run_id) for run_id in ids)
-            return ComparedRun(first, fold_of(store, first)), ComparedRun(second, fold_of(store, second))
+        def read() -> tuple[StoredRun, StoredRun]:
+            return read_run(store, ids[0]), read_run(store, ids[1])
 
         in_background(self, read, self._show, group="compare")
 
@@ -207,7 +200,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
         if self._pair is None:
             self.query_one("#compare-state", Static).update(failure_text(self, message.error))
 
-    async def _show(self, pair: tuple[ComparedRun, ComparedRun]) -> None:
+    async def _show(self, pair: tuple[StoredRun, StoredRun]) -> None:
         self._pair = pair
         for name, compared, side in zip(("A", "B"), pair, ("first", "second"), strict=True):
             about = f"{local_time(compared.run.started)} · run {compared.run.id}"
@@ -220,7 +213,7 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
         self.refresh_bindings()
 
     @staticmethod
-    def _sections(pair: tuple[ComparedRun, ComparedRun]) -> Iterator[Widget]:
+    def _sections(pair: tuple[StoredRun, StoredRun]) -> Iterator[Widget]:
         for section in compare(*pair):
             yield Static(section.title, classes="section")
             if section.words:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from textwrap import wrap
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -24,6 +24,7 @@ from tui.app.lists import Drawn
 from tui.app.offers import deepthink
 from tui.run.fold import RunFold, fold_of
 from tui.run.words import ENDINGS, ending, local, local_time, reason, status, withheld
+from tui.runs.actions import RunState, run_state
 from tui.terminal import counted, duration, one_line
 
 _MIN_WIDTH = 14  # of the flexible column; all columns then fit into 60 with a scrollbar
@@ -133,7 +134,6 @@ class RunList(RowTable):
         return self._runs.get(run_id)
 
     def begins_with(self, runs: Sequence[RunSummary]) -> bool:
-        """Whether these are the first rows."""
         return [self._runs[str(row.key.value)] for row in self.ordered_rows[: len(runs)]] == list(runs)
 
     def show_page(self, page: Sequence[RunSummary], *, first: bool) -> None:
@@ -159,7 +159,6 @@ class RunList(RowTable):
         self.put(run.id, values)
 
     def take_out(self, run_id: str) -> None:
-        """Remove a run and its mark from the table."""
         if run_id == self.marked:
             self.marked = ""
         if self._runs.pop(run_id, None) is not None:
@@ -183,11 +182,8 @@ def _format_seconds(seconds: float | None) -> str:
     return f"{minutes}:{rest:02d}" if minutes < 100 else f"{minutes / 60:.0f} h"
 
 
-RunState = Literal["", "resumable", "going on"]
-
-
 @dataclass(frozen=True, slots=True)
-class Preview:
+class StoredRun:
     """A run, its fold, and whether it can be resumed or is in progress."""
 
     run: Run
@@ -195,26 +191,14 @@ class Preview:
     state: RunState
 
 
-def preview(store: Store, run_id: str) -> Preview:
-    """Read the preview of a run; for a worker. Raises `UnknownRun`."""
+def read_run(store: Store, run_id: str) -> StoredRun:
+    """Read a stored run, for a worker. Raises `UnknownRun`."""
     with store.connect():
         run = Runs(store).find(run_id)
-        return Preview(run, fold_of(store, run), run_state(store, run))
-
-
-def run_state(store: Store, run: Run) -> RunState:
-    """Whether a run can be resumed or is in progress."""
-    from agent import checkpoints
-
-    has_ended = run.finished is not None and run.status not in {"failed", "cancelled"}
-    if has_ended or not checkpoints.exists(store, run.id):
-        return ""
-    return "going on" if checkpoints.in_use(store, run.id) else "resumable"
+        return StoredRun(run, fold_of(store, run), run_state(store, run))
 
 
 class RunPreview(VerticalScroll):
-    """The answer of the current run, and how it was made."""
-
     HELP = "The chosen run: its answer, what it rests on, and why it stopped."
     DEFAULT_CSS = """
     RunPreview { padding: 0 1; }
@@ -225,8 +209,7 @@ class RunPreview(VerticalScroll):
         yield Static(id="preview")
         yield Static(id="preview-keys", markup=False)
 
-    def show(self, preview: Preview | None) -> None:
-        """Show a run; nothing if there is none."""
+    def show(self, preview: StoredRun | None) -> None:
         self.scroll_home(animate=False)
         text, keys = Content(""), list[str]()
         if preview is not None:
@@ -247,7 +230,7 @@ def _draw_keys(keys: Sequence[str], width: int) -> Content:
     return Content("\n".join(wrap(whole, width)).replace(_UNBROKEN, " "))
 
 
-def _facts(preview: Preview) -> list[str]:
+def _facts(preview: StoredRun) -> list[str]:
     run = preview.run
     duration_text = f", {duration(run.seconds)}" if run.seconds is not None else ""
     ended = ENDINGS["interrupted"] if run.status == "running" else ending(preview.fold)
@@ -263,7 +246,7 @@ def _facts(preview: Preview) -> list[str]:
     ]
 
 
-def _no_answer_text(preview: Preview, resume: str) -> str:
+def _no_answer_text(preview: StoredRun, resume: str) -> str:
     if preview.state == "resumable":
         return f"No answer yet: {resume} resumes it."
     return "It is still going on." if preview.state == "going on" else "No answer."

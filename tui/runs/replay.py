@@ -33,7 +33,7 @@ from tui.run.fold import EVERYTHING, Part, RunFold, stored_events
 from tui.run.live import Meters, everywhere
 from tui.run.panel import RunPanel
 from tui.run.words import as_text, ending
-from tui.runs.list import RunState, run_state
+from tui.runs.actions import RunState, run_state
 from tui.runs.windows import ExportScreen
 from tui.terminal import duration
 

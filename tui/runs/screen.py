@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.content import Content
@@ -20,9 +20,9 @@ from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.offers import go_to_ask
 from tui.app.work import Failed, in_background
-from tui.runs.actions import as_of_now, delete_run, deletion_text, forget, rate, rating_text
+from tui.runs.actions import as_of_now, delete_run, forget, rate, rating_text
 from tui.runs.compare import CompareScreen
-from tui.runs.list import Preview, RunList, RunPreview, preview
+from tui.runs.list import RunList, RunPreview, StoredRun, read_run
 from tui.runs.replay import ReplayScreen
 from tui.runs.windows import ExportScreen, PlanScreen
 from tui.terminal import counted, one_line
@@ -44,8 +44,6 @@ _TYPING_PAUSE = 0.15  # seconds without a key before the search begins
 
 
 class RunsScreen(DeepScreen):
-    """The list with its filter, and a preview of the run under the cursor."""
-
     MODE = "runs"
     AUTO_FOCUS = "RunList"
     PLACES = ("runs",)
@@ -71,7 +69,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self._to_show = ""  # id of the run that gets the cursor with the next list
         self._shows_all_later = False  # whether the filter is dropped when the user leaves or comes anew
         self._search_timer: Timer | None = None
-        self._preview: Preview | None = None
+        self._preview: StoredRun | None = None
         self._preview_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -90,9 +88,8 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             self.watch(self.query_one(RunList), attribute, self._load_more, init=False)
         self.follow_store(self._look_for_changes)
 
-    def on_screen_resume(self) -> None:
-        if not self._loading:
-            self.action_refresh()
+    def entered(self) -> None:
+        self._preview_soon()  # its keys may have been remapped
 
     def on_screen_suspend(self) -> None:
         """Drop the filter of the offer if another screen is shown, not for a window over this one."""
@@ -108,12 +105,18 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
     def _show_page(
         self, first: bool, searched_for: tuple[str, int], page: tuple[list[RunSummary], int]
     ) -> None:
-        """Show a page of the matching runs and their number; the ``first`` page replaces the list."""
-        found, self._total = page
-        self._shown = searched_for
+        """Show a page of the matching runs and their number; the ``first`` page replaces the list.
+
+        A list that shows it already, and the preview, stay as they are scrolled.
+        """
+        found, total = page
         runs = self.query_one(RunList)
+        was_shown = (searched_for, total) == (self._shown, self._total) and runs.begins_with(found)
+        is_new = not (first and was_shown)
+        self._total, self._shown = total, searched_for
         self._loading = True  # whatever a page before it left: showing a page moves the cursor
-        runs.show_page(found, first=first)
+        if is_new:
+            runs.show_page(found, first=first)
         if self._to_show and not self._is_searching:
             runs.go_to(self._to_show)
             self._to_show = ""
@@ -124,22 +127,12 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if not runs.row_count:
             self._show_preview(None)
             self.query_one("#runs-none", Static).update(self._empty_text())
-        elif first:
+        elif first and is_new:
             self._preview_soon()
             if self.focused is None:  # the list could not take the focus before
                 self.call_after_refresh(runs.focus)
         if self._opens_next and self.is_current:
             self.action_open()
-
-    def _show_if_changed(
-        self, first: bool, searched_for: tuple[str, int], page: tuple[list[RunSummary], int]
-    ) -> None:
-        """Show a page unless the list shows it already: list and preview then stay as they are scrolled."""
-        found, total = page
-        if total == self._total and self.query_one(RunList).begins_with(found):
-            self._loading = False
-        else:
-            self._show_page(first, searched_for, page)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
@@ -222,12 +215,14 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
 
     def action_refresh(self) -> None:
         self._load(0)
+        self._preview_soon()
 
+    @on(events.ScreenResume)
     def _look_for_changes(self) -> None:
         if not self._loading:
-            self._load(0, only_changes=True)
+            self._load(0)
 
-    def _load(self, offset: int, *, only_changes: bool = False) -> None:
+    def _load(self, offset: int) -> None:
         self._loading = True
         limit = PAGE if offset else max(PAGE, self.query_one(RunList).cursor_row + PAGE)
         words, statuses = self._words, STATUSES[self._status][1]
@@ -239,8 +234,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
                 page = runs.search(words, statuses, limit=limit, offset=offset)
                 return as_of_now(store, page), runs.count(words, statuses)
 
-        show = self._show_if_changed if only_changes else self._show_page
-        then = partial(show, not offset, (words, self._status))
+        then = partial(self._show_page, not offset, (words, self._status))
         in_background(self, read, then, group="runs", exclusive=True)
 
     def _empty_text(self) -> Content:
@@ -261,14 +255,14 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         if (current := self._current) is not None:
             if self._preview is not None and self._preview.run.id != current.id:
                 self._show_preview(None)  # until this one is read
-            work = partial(preview, self.deepthink.engine.store, current.id)
+            work = partial(read_run, self.deepthink.engine.store, current.id)
             in_background(self, work, self._show_if_current, group="preview", exclusive=True)
 
-    def _show_if_current(self, preview: Preview) -> None:
+    def _show_if_current(self, preview: StoredRun) -> None:
         if self._current is not None and self._current.id == preview.run.id:
             self._show_preview(preview)
 
-    def _show_preview(self, preview: Preview | None) -> None:
+    def _show_preview(self, preview: StoredRun | None) -> None:
         previous, self._preview = self._preview, preview
         self.query_one(RunPreview).show(preview)
         if (previous and previous.state) != (preview and preview.state):  # so the footer changes
@@ -359,9 +353,9 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         self.notify("The run is abandoned.")
         self.action_refresh()
 
-    def _remove_deleted(self, run_id: str, _: None) -> None:
+    def _remove_deleted(self, run_id: str, message: str) -> None:
         self.query_one(RunList).take_out(run_id)
-        self.notify(deletion_text(run_id))
+        self.notify(message)
         self.action_refresh()
 
     # On the Ask screen

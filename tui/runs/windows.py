@@ -27,13 +27,7 @@ from tui.app.lists import Line, MarkedList, hanging
 from tui.app.offers import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
-from tui.runs.actions import (
-    correct_plan,
-    delete_session,
-    export_text,
-    session_deletion_text,
-    session_name_text,
-)
+from tui.runs.actions import correct_plan, delete_session, export_text, name_session
 from tui.runs.list import RowTable, short_time
 from tui.terminal import one_line
 
@@ -167,10 +161,8 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
     @on(Input.Submitted, "#session-name")
     def _rename_current(self, event: Input.Submitted) -> None:
         if self._current is not None:
-            name = one_line(event.value)
-            work = partial(Sessions(self._store).rename, self._current.id, name)
-            then = partial(self._announce, session_name_text(self._current.id, name))
-            in_background(self, work, then, group="change")
+            work = partial(name_session, self._store, self._current.id, one_line(event.value))
+            in_background(self, work, self._announce, group="change")
         self._back_to_list()
 
     def action_delete(self) -> None:
@@ -178,19 +170,19 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         if current is None:
             return
         work = partial(delete_session, self._store, current)
-        then = partial(self._announce_deleted, current)
+        then = partial(self._announce_deleted, current.id)
         runs = "its run" if current.runs == 1 else f"its {current.runs:,} runs"
         title = one_line(current.name or current.first, 160) or current.id
         detail = f"“{title}” with {runs}, their answers, events and decisions."
         delete = partial(in_background, self, work, then, group="change")
         ConfirmScreen.ask(self, "Delete this session?", detail, "Delete", delete)
 
-    def _announce_deleted(self, session: Session, runs: int) -> None:
-        self.deleted.add(session.id)
-        self._announce(session_deletion_text(session, runs), None)
+    def _announce_deleted(self, session_id: str, message: str) -> None:
+        self.deleted.add(session_id)
+        self._announce(message)
 
-    def _announce(self, text: str, _: None) -> None:
-        self.notify(text, markup=False)
+    def _announce(self, message: str) -> None:
+        self.notify(message, markup=False)
         self._load()
 
 

@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from tui.app.base import DeepScreen
 from tui.app.failure import way_out
 from tui.app.keys import bindings
-from tui.app.lists import Line, MarkedList, Notice, ScreenRows, heading
+from tui.app.lists import Line, MarkedList, Notice, ScreenRows, hanging, heading
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
 from tui.run.live import load_anew, take_mended_settings
@@ -105,8 +105,6 @@ class Choice(MarkedList):
 
 
 class SettingsScreen(DeepScreen):
-    """The list of settings, and beside it the one under the cursor, to be changed."""
-
     MODE = "settings"
     PLACES = ("settings",)
     BINDINGS = bindings("settings")
@@ -323,7 +321,7 @@ take effect at once, a model with the next question.
             texts = [
                 f"{signs[value == row.text]} {value or _meaning(row.key, value)}" for value in row.choices
             ]
-            choice.show([Line(text, partial(_choice_line, text)) for text in texts])
+            choice.show([Line(text, partial(hanging, "", text)) for text in texts])
             choice.highlighted = list(row.choices).index(row.text)
         elif self.focused is not line:  # the line itself hears later that it lost the focus
             with self.prevent(Input.Changed):
@@ -354,12 +352,7 @@ take effect at once, a model with the next question.
         self.refresh_bindings()
 
 
-def _choice_line(text: str, width: int) -> Content:
-    return Content(one_line(text, width))
-
-
 def _line(row: Entry, width: int) -> Content:
-    """Name and value, and the layer unless it is the default."""
     changed = row.layer != "default"
     room = width - _LABEL - 14
     value = one_line(row.text, room)

@@ -183,27 +183,16 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One setting in force.
+    """One setting in force."""
 
-    Attributes:
-        key: Its dotted key.
-        label: Its name in the app.
-        value: As it is used.
-        layer: Where the value comes from.
-        origin: The environment variable or the file; "" for a default.
-        description: What it is, in a sentence.
-        choices: All possible values as text, if they are few.
-        problem: Why the value there cannot be used, so that ``value`` is the default; "" if it can.
-    """
-
-    key: str
-    label: str
-    value: object
-    layer: Layer
-    origin: str
-    description: str
-    choices: Sequence[str] = ()
-    problem: str = ""
+    key: str  # dotted
+    label: str  # its name in the app
+    value: object  # as it is used
+    layer: Layer  # where the value comes from
+    origin: str  # the environment variable or the file; "" for a default
+    description: str  # a sentence
+    choices: Sequence[str] = ()  # all possible values as text, if they are few
+    problem: str = ""  # why the value there cannot be used, so that `value` is the default
 
     @property
     def text(self) -> str:

@@ -162,7 +162,7 @@ async def test_what_each_key_answers(app: DeepthinkApp) -> None:
     answers: list[bool | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         for keys in ("y", "n", "escape", "enter", "right enter", "tab enter", "left left enter"):
-            app.push_screen(ConfirmScreen("Remove it?", "It is gone then.", yes="Remove"), answers.append)
+            app.push_screen(ConfirmScreen("Remove it?", "It is gone then.", "Remove"), answers.append)
             await pilot.pause()
             await pilot.press(*keys.split())
             await pilot.pause()
@@ -177,6 +177,6 @@ def test_confirm_in_pictures(picture: Picture) -> None:
     )
 
     async def ask(pilot: Pilot[Any]) -> None:
-        pilot.app.push_screen(ConfirmScreen("Remove the collection “letters”?", detail, yes="Remove"))
+        pilot.app.push_screen(ConfirmScreen("Remove the collection “letters”?", detail, "Remove"))
 
     picture(ask)

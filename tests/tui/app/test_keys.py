@@ -77,8 +77,6 @@ def test_remapped_keys_are_read() -> None:
     assert keymap("") == {}
     assert keymap(" run.pause=f11 , app.runs = alt+r ") == {"run.pause": "f11", "app.runs": "alt+r"}
     assert keymap("app.help=f1,app.help=f11") == {"app.help": "f1,f11"}
-    earlier = "app.decisions=alt+d, app.policy=f6, policy.training=z"  # ids of earlier versions
-    assert keymap(earlier) == {"app.learn": "alt+d,f6", "learn.next": "z"}
     assert keymap("runs.search=/, library.stop=z, run.skip=ctrl+u")
     swapped = "run.pause=ctrl+g, run.skip=ctrl+o"
     assert set(keymap(swapped)) == {"run.pause", "run.skip"}

@@ -11,11 +11,10 @@ from tests.tui import parts, stored
 from tests.tui.runs.test_screen import opened
 from tests.tui.seen import text_of
 from tests.tui.waiting import opens, until
-from traces.runs import Runs
 from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
-from tui.run.fold import fold_of
-from tui.runs.compare import ComparedRun, CompareScreen, Row, compare
+from tui.runs.compare import CompareScreen, Row, compare
+from tui.runs.list import StoredRun, read_run
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
@@ -53,9 +52,8 @@ def two_runs() -> tuple[str, str]:
     )
 
 
-def read(run_id: str) -> ComparedRun:
-    run = Runs(open_store()).find(run_id)
-    return ComparedRun(run, fold_of(open_store(), run))
+def read(run_id: str) -> StoredRun:
+    return read_run(open_store(), run_id)
 
 
 def test_two_runs_are_compared_section_by_section() -> None:

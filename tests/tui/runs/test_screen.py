@@ -29,7 +29,7 @@ from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.assemble import open_store
 from tui.run.fold import stored_events
-from tui.runs.list import Preview, RunList, preview
+from tui.runs.list import RunList, StoredRun, read_run
 from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 from tui.runs.windows import PlanScreen
@@ -96,11 +96,11 @@ async def test_no_other_run_stands_beside_one_that_is_still_read(
 ) -> None:
     read = threading.Event()
 
-    def slow(store: Store, run_id: str) -> Preview:
+    def slow(store: Store, run_id: str) -> StoredRun:
         assert run_id == three[0] or read.wait(PATIENCE)
-        return preview(store, run_id)
+        return read_run(store, run_id)
 
-    monkeypatch.setattr("tui.runs.screen.preview", slow)
+    monkeypatch.setattr("tui.runs.screen.read_run", slow)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot, 3)
         await pilot.press("down")
