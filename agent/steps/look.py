@@ -61,7 +61,7 @@ def _as_typed(state: RunState, best: float) -> Iterator[tuple[str, float, str]]:
     if readable(asked) and needed < 1:
         yield asked, needed, "It is no follow-up."
     if state["route"] == "single" and set(terms(asked)) - set(terms(question)):
-        reason = "Put in other words, it lost some of yours."
+        reason = "The rewritten question had lost some of your words."
         yield f"{asked} ({state['turns'][-1]['question']})", best if best >= LIKELY else 0.0, reason
         yield f"{asked} ({question})", 0.0, reason
 
