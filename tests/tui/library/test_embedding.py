@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -28,9 +29,9 @@ def changed(library: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 
 
 def test_a_few_passages_are_embedded_before_the_search(changed: Library, deepthink: Run) -> None:
-    ran = deepthink("library", "search", "ceramic bearings")
+    ran = deepthink("library", "search", "ceramic bearings", "--json")
     assert (ran.code, ran.err) == (0, "")
-    assert "vector" in ran.out
+    assert all("vector" in hit["scores"] for hit in json.loads(ran.out))
     assert changed.embedded(NEW.name) == (2, 2)
 
 
