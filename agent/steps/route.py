@@ -13,6 +13,7 @@ from agent.state import Route, RunState
 from agent.steps.converse import is_small_talk
 from agent.steps.plan import request_of
 from agent.steps.plan_text import Plan, look_up
+from agent.steps.rerank import LIKELY
 
 _REASONS: Final[dict[Route, str]] = {
     "direct": "It needs no documents.",
@@ -23,8 +24,8 @@ _REASONS: Final[dict[Route, str]] = {
 
 
 def route(state: RunState, deps: Deps) -> dict[str, Any]:
-    """Reads asked, question, turns, clarified. Writes question, route, asking, plan, planned_by, and
-    clears looked and notebook after a clarification.
+    """Reads asked, question, turns, clarified, looked. Writes question, route, asking, plan, planned_by,
+    and clears looked and notebook after a clarification.
 
     It runs again after a clarification, and does not ask a second time.
     """
@@ -57,7 +58,9 @@ def route(state: RunState, deps: Deps) -> dict[str, Any]:
 def _choose_route(state: RunState, deps: Deps, plan: Plan) -> Route:
     if plan.kind == "talk" and state["turns"]:  # without a conversation there is nothing to talk about
         return "direct"
-    if plan.kind == "ask" and deps.interactive and not state["clarified"]:
+    likely = {passage["document_id"] for passage in state["looked"] if passage["score"] >= LIKELY}
+    # Where the first look finds likely answers in one document alone, it is clear what is meant.
+    if plan.kind == "ask" and deps.interactive and not state["clarified"] and len(likely) != 1:
         return "clarify"
     return "deep" if len(plan.steps) > 1 else "single"
 

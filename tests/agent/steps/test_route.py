@@ -10,7 +10,7 @@ import agent.events as ev
 from agent.state import Turn
 from agent.steps.converse import answer_directly, is_small_talk
 from agent.steps.route import route
-from tests.agent.made import only, state, step
+from tests.agent.made import candidate, only, state, step
 from tests.agent.steps.conftest import Events, Make
 
 _BEFORE = [Turn(question="What was the revenue of Orlavane in 2023?", answer="$5 million [1].")]
@@ -63,6 +63,25 @@ def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarificat
     complete = "What was the revenue, and why?"
     assert _routed(make, f" {complete}\n=")["question"] == _ASKED
     assert _routed(make, f" {complete}\n=", changes={"clarified": True})["question"] == complete
+
+
+@pytest.mark.parametrize(
+    ("answers", "way"),
+    [
+        ([(1, 0.6), (1, 0.7), (2, 0.4)], "single"),
+        ([(1, 0.6), (2, 0.7)], "clarify"),
+        ([(1, 0.4)], "clarify"),
+    ],
+)
+def test_the_user_is_not_asked_what_is_meant_where_one_document_answers(
+    make: Make, answers: list[tuple[int, float]], way: str
+) -> None:
+    looked = [
+        candidate(number, "The deposit is £150.", document_id=document, score=score)
+        for number, (document, score) in enumerate(answers, start=1)
+    ]
+    update = _routed(make, " ASK Which deposit?", changes={"looked": looked}, interactive=True)
+    assert (update["route"], update["plan"]) == (way, [step(_ASKED)])
 
 
 @pytest.mark.parametrize(
