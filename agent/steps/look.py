@@ -60,7 +60,8 @@ def _as_typed(state: RunState, best: float) -> Iterator[tuple[str, float, str]]:
     needed = max(LIKELY, best + _CLEARLY)
     if readable(asked) and needed < 1:
         yield asked, needed, "It is no follow-up."
-    if state["route"] == "single" and set(terms(asked)) - set(terms(question)):
+    # Beside the other question, one of function words alone, such as "and when?", has no terms to lose.
+    if state["route"] == "single" and set(terms(f"{asked} {question}")) - set(terms(question)):
         reason = "The rewritten question had lost some of your words."
         yield f"{asked} ({state['turns'][-1]['question']})", best if best >= LIKELY else 0.0, reason
         yield f"{asked} ({question})", 0.0, reason
