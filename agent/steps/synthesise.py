@@ -272,14 +272,15 @@ def _warn_of_later(state: RunState, draft: str, deps: Deps) -> None:
     question = state["question"]
     if state["route"] != "single" or quantities.dated(question, language(question)):
         return
-    cited = {number for claim in citations.claims(draft, state["evidence"]) for number in claim["cites"]}
-    dates = {item["number"]: item["date"] for item in state["evidence"]}
-    newest = max((dates[number] for number in cited), default="")
-    later = likely_span(span for span in proposed(state)[1] if newest and dates[span[0]] > newest)
-    if later is not None and share_held(later[1]["text"], [draft]) < 1.0:
-        source = next(item for item in state["evidence"] if item["number"] == later[0])
+    evidence = state["evidence"]
+    claims = citations.claims(draft, evidence)
+    newest = max((item["date"] for one in claims for item in citations.cited(one, evidence)), default="")
+    later = {item["number"]: item for item in evidence if newest and item["date"] > newest}
+    best = likely_span(proposal for proposal in proposed(state)[1] if proposal[0] in later)
+    if best is not None and share_held(best[1]["text"], [draft]) < 1.0:
+        source, unit = later[best[0]], best[1]["unit"]
         where = f"{source['title']}, {source['date']}"
-        deps.session.emit(Warned(f"A later document may say otherwise: “{later[1]['unit']}” ({where})"))
+        deps.session.emit(Warned(f"A later document may say otherwise: “{unit}” ({where})"))
 
 
 def _likely(notes: Sequence[Note], evidence: Sequence[Evidence], reader: Reader) -> list[Note]:
