@@ -222,8 +222,9 @@ class Stored(Provider):
             name = session.name or session.first
             yield _hit("Conversation", name, text, partial(self._open_session, session.id))
         store = deepthink(self.screen).engine.store
-        find = partial(Runs(store).search, query, limit=_MAX_HITS)
-        for run in as_of_now(store, await asyncio.to_thread(find)):
+        for run in await asyncio.to_thread(
+            lambda: as_of_now(store, Runs(store).search(query, limit=_MAX_HITS))
+        ):
             text = f"{status(run, partial=run.partial)} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 
