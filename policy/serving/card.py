@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from policy.serving.folder import Manifest
@@ -15,8 +15,10 @@ _METHODS = {
     "forest": "a random forest on the numeric features",
     "reward": "an encoder that scores state and action, trained on preferences (LoRA adapter and head)",
 }
+UTILITY: Final = "quality less the cost of the steps (utility)"
+"""What the measure is called where it is shown."""
 _IN_WORDS = {
-    "utility": "quality less the cost of the steps (utility)",
+    "utility": UTILITY,
     "sufficiency: calibration error (ECE)": "error of its probabilities (ECE)",
     "calibration error": "error of its probabilities (ECE)",
 }

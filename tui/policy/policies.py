@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from agent.decisions.sources import LEARNED
-from policy.serving.card import difference, sections
+from policy.serving.card import UTILITY, difference, sections
 from tui.app.base import Pane
 from tui.app.lists import QUIET, Drawn, DrawnText, Line, ScreenRows, Sheet, facts, titled
 from tui.policy import actions
@@ -33,7 +33,7 @@ _GATE_SIGNS: Final[Mapping[GateVerdict, tuple[str, str]]] = {
 }
 """Sign, word and style of each verdict of the gate."""
 
-_GAIN = "{} over the default schedule, in quality less the cost of the steps (utility)"
+_GAIN = f"{{}} over the default schedule, in {UTILITY}"
 _METHOD, _GAINS, _GATE, _ACTIVE = 8, 8, 21, 8
 _HEAD = f"  {'policy':<24}{'method':<{_METHOD}}{'gain':>{_GAINS}}  {'gate':<{_GATE}}"
 _NOTHING = Content("There is no policy: the rules decide. A training makes one.")
