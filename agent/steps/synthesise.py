@@ -249,7 +249,6 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
                 _proposed_note(state), evidence, deps.reader
             )
         draft = from_findings(notes, evidence, deps.length)
-        _warn_of_later(state, draft, deps)
         return {**update, "draft": draft, "status": ""}
     questions = questions_of(state["question"], notes)
     update["evidence"] = with_extremes(questions, evidence, deps.reader, deps.library)
@@ -260,27 +259,7 @@ def synthesise(state: RunState, deps: Deps) -> dict[str, Any]:
         deps.session.emit(Warned(f"The {used_up} is used up; the answer lists the findings."))
         draft = from_findings(notes, evidence, deps.length)
         update["stopped_because"] = str(used_up)
-    _warn_of_later(state, draft, deps)
     return {**update, "draft": draft, "status": "" if draft else "not_found"}
-
-
-def _warn_of_later(state: RunState, draft: str, deps: Deps) -> None:
-    """Warn where a later document than a single look-up's answer cites has another likely answer.
-
-    It need not be about the same thing: what merely sounds alike must not replace the answer.
-    """
-    question = state["question"]
-    if state["route"] != "single" or quantities.dated(question, language(question)):
-        return
-    evidence = state["evidence"]
-    claims = citations.claims(draft, evidence)
-    newest = max((item["date"] for one in claims for item in citations.cited(one, evidence)), default="")
-    later = {item["number"]: item for item in evidence if newest and item["date"] > newest}
-    best = likely_span(proposal for proposal in proposed(state)[1] if proposal[0] in later)
-    if best is not None and share_held(best[1]["text"], [draft]) < 1.0:
-        source, unit = later[best[0]], best[1]["unit"]
-        where = f"{source['title']}, {source['date']}"
-        deps.session.emit(Warned(f"A later document may say otherwise: “{unit}” ({where})"))
 
 
 def _likely(notes: Sequence[Note], evidence: Sequence[Evidence], reader: Reader) -> list[Note]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -15,6 +16,7 @@ from agent.events import Answered, Warned
 from agent.prompts import NOT_FOUND
 from agent.session import Session
 from agent.state import (
+    Candidate,
     Claim,
     Evidence,
     Note,
@@ -38,8 +40,8 @@ from agent.steps.answering import (
     with_prices,
 )
 from agent.steps.grade import graded
-from agent.steps.reflect import current
-from agent.steps.rerank import LIKELY
+from agent.steps.reflect import current, likely_span
+from agent.steps.rerank import LIKELY, shown
 from agent.steps.synthesise import gaps, with_gaps
 from agent.support import (
     NamedCell,
@@ -54,6 +56,7 @@ from agent.support import (
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
+from agent.text.terms import nearest
 from agent.text.vocabulary import vocabulary
 from models.protocols import Reader, Support
 
@@ -65,6 +68,12 @@ _CONTRADICTED: Final = Support(0.0, 1.0, 0.0)
 _WORD = re.compile(r"\w+")
 _WORDS = 0.6  # share of a sentence's words that its passages hold, where only words can be compared
 _OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
+_OVERTAKES: Final = 0.85
+"""Probability from which a later document refutes a sentence.
+
+Of held-out claims on written passages 28 % of the wrong ones reach it in their own passage. None of the 192
+right ones does there, or in the three other passages that share most words with it.
+"""
 
 
 def share(claims: Sequence[Claim]) -> float:
@@ -472,6 +481,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     questions = questions_of(state["question"], state["notes"])
     cited = {number for claim in stating for number in claim["cites"]}
     claims = deps.cognition.verify(deps.session, questions, stating, current(state, cited))
+    claims = _with_later(state, claims, deps)
     for claim, drafted_claim in zip(claims, stating, strict=True):
         if claim["text"] != drafted_claim["text"]:
             deps.session.emit(
@@ -510,6 +520,59 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
         "answer": answer,
         "status": "answered",
     }
+
+
+def _with_later(state: RunState, claims: Sequence[Claim], deps: Deps) -> list[Claim]:
+    """The claims; supported in part only where a later document than their sources may say otherwise.
+
+    It replaces nothing: what merely sounds alike may be about something else. Several look-ups may compare
+    what was said when.
+    """
+    if state["route"] != "single":
+        return list(claims)
+    found = {passage["passage_id"]: passage for passage in (*state["looked"], *state["candidates"])}
+
+    def checked(claim: Claim) -> Claim:
+        newest = max((item["date"] for item in citations.cited(claim, state["evidence"])), default="")
+        later = [passage for passage in found.values() if newest and passage["date"] > newest]
+        if claim["verdict"] != "supported" or claim["text"].startswith(EARLIER):
+            return claim
+        otherwise = _refuting(claim["text"], later, deps.reader) or _answering(state, claim["text"], later)
+        if otherwise is None:
+            return claim
+        passage, sentence = otherwise
+        reason = f"“{passage['title']}” of {passage['date']} may say otherwise: “{sentence}”"
+        return Claim({**claim, "verdict": "partly", "reason": reason, "unsure": True})
+
+    return [checked(claim) for claim in claims]
+
+
+def _refuting(text: str, passages: Sequence[Candidate], reader: Reader) -> tuple[Candidate, str] | None:
+    """The passage that most likely refutes a sentence, and its own sentence about the same."""
+    statement = text.rpartition(LEAD)[2]
+    if not passages or not readable(statement):
+        return None
+    supports = reader.support([(statement, shown(passage).text) for passage in passages])
+    support, place = max(zip(supports, count(), strict=False), key=lambda pair: pair[0].refuted)
+    units = sentences(passages[place]["text"])
+    if support.refuted < _OVERTAKES or not units:
+        return None
+    return passages[place], without_marks(units[nearest(units, statement)])
+
+
+def _answering(state: RunState, text: str, passages: Sequence[Candidate]) -> tuple[Candidate, str] | None:
+    """The passage with a likely answer that is not in a sentence, and the answer's sentence.
+
+    A question that names a date asks about that date, and not for the latest.
+    """
+    question = state["question"]
+    if quantities.dated(question, language(question)):
+        return None
+    proposals = ((place, one["score"], one.get("spans", [])) for place, one in enumerate(passages))
+    best = likely_span(proposals)
+    if best is None or share_held(best[1]["text"], [text]) == 1.0:
+        return None
+    return passages[best[0]], best[1]["unit"]
 
 
 def _stays(state: RunState, claims: Sequence[Claim]) -> bool:

@@ -255,28 +255,6 @@ def test_a_draft_with_the_marked_words_that_tells_a_figure_more_is_kept(make: Ma
         assert draft(less) == _MARKED_WORDS
 
 
-@pytest.mark.parametrize(
-    ("route", "dates", "unit", "warned"),
-    [
-        ("single", ("2026-03-12", "2026-04-02"), "The weekend is on 16 May.", True),
-        ("single", ("2026-04-02", "2026-03-12"), "The weekend is on 16 May.", False),
-        ("single", ("", "2026-04-02"), "The weekend is on 16 May.", False),  # which is later is unknown
-        ("single", ("2026-03-12", "2026-04-02"), "The weekend is on 9 May.", False),
-        ("deep", ("2026-03-12", "2026-04-02"), "The weekend is on 16 May.", False),  # both may be asked for
-    ],
-)
-def test_a_later_document_that_says_otherwise_is_named(
-    make: Make, events: Events, route: str, dates: tuple[str, str], unit: str, warned: bool
-) -> None:
-    texts = ["The weekend is on 9 May.", unit]
-    held = [evidence(n, t, date=d) for n, (t, d) in enumerate(zip(texts, dates, strict=True), start=1)]
-    day = unit.removeprefix("The weekend is on ").removesuffix(".")
-    later = candidate(2, unit, spans=[span(day, 0.6, unit)], score=0.6)
-    notes = [note("The weekend is on 9 May.", 1, sure=True)]
-    _draft(make(), evidence=held, notes=notes, route=route, candidates=[later], approval="rewrite")
-    assert [unit in warning.message for warning in only(events, ev.Warned)] == [True] * warned
-
-
 def test_an_answer_is_rewritten_from_findings_that_are_likely_answers(make: Make) -> None:
     # A quotation is supported by its passage, whatever was asked.
     for reader, draft in ((_AGREEING, _FINDINGS), (_JUDGING, ""), (_DOUBTING, "")):

@@ -16,7 +16,7 @@ from agent.steps.approve import approve
 from agent.steps.verify import grounded, is_copied, share, verify, verify_by_model, verify_by_reader
 from agent.support import named_cell
 from models.protocols import Support
-from tests.agent.made import evidence, note, scripted, state, step
+from tests.agent.made import candidate, evidence, note, scripted, span, state, step
 from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted, ScriptedReader, WordReader
 
@@ -456,6 +456,41 @@ def test_an_earlier_version_is_no_source_where_the_latest_is_likely_to_answer(ma
     assert cites("When does the shop close?", f"{early} [2].") == [2]
     assert cites("When did the shop close in March 2024?", f"{early} [2].") == [1]
     assert cites("When does the shop close?", f"{late} [2]. {early} [1].") == [2, 1], "where it is told of"
+
+
+_NINTH, _SIXTEENTH = "The weekend is on 9 May.", "The weekend is on 16 May."
+_EARLY, _LATE = "2026-03-12", "2026-04-02"
+
+
+@pytest.mark.parametrize(
+    ("dates", "unit", "marked", "refuted", "changes", "doubted"),
+    [
+        ((_EARLY, _LATE), _SIXTEENTH, 0.6, 0.0, {}, True),
+        ((_EARLY, _LATE), _SIXTEENTH, 0.1, 0.9, {}, True),
+        ((_EARLY, _LATE), _SIXTEENTH, 0.1, 0.7, {}, False),
+        ((_LATE, _EARLY), _SIXTEENTH, 0.6, 0.9, {}, False),
+        (("", _LATE), _SIXTEENTH, 0.6, 0.9, {}, False),  # which is later is unknown
+        ((_EARLY, _LATE), _NINTH, 0.6, 0.0, {}, False),
+        ((_EARLY, _LATE), _SIXTEENTH, 0.6, 0.9, {"route": "deep"}, False),  # both may be asked for
+        ((_EARLY, _LATE), _SIXTEENTH, 0.6, 0.0, {"question": "When in May 2026?"}, False),  # not the latest
+    ],
+)
+def test_what_a_later_document_may_say_otherwise_is_supported_in_part(
+    make: Make,
+    dates: tuple[str, str],
+    unit: str,
+    marked: float,
+    refuted: float,
+    changes: dict[str, Any],
+    doubted: bool,
+) -> None:
+    cited = evidence(1, _NINTH, date=dates[0])
+    day = unit.removeprefix("The weekend is on ").removesuffix(".")
+    later = candidate(2, unit, date=dates[1], spans=[span(day, marked, unit)], score=0.6)
+    reader = WordReader(supports=Support(0.05, refuted, 0.95 - refuted), judges=_YES)
+    draft = {"draft": f"{_NINTH.rstrip('.')} [1].", "evidence": [cited], "candidates": [later]}
+    update = verify(state(**{"route": "single", **draft, **changes}), make(reader=reader))
+    assert [unit in claim["reason"] for claim in update["claims"]] == [doubted]
 
 
 # --- what becomes of an answer that is not grounded -------------------------------------------------
