@@ -30,7 +30,7 @@ from agent.steps.queries import references, resolve
 from agent.steps.rerank import LIKELY, POSSIBLE, shown
 from agent.support import missing_numbers, support
 from agent.text import quantities
-from agent.text.language import language, readable
+from agent.text.language import readable
 from agent.text.sentences import sentences
 from agent.text.terms import nearest, terms
 from models.protocols import Reader
@@ -267,7 +267,7 @@ def _latest(
     A question that names a date asks about that date, and not for the latest.
     """
     source = next((item for item in evidence if item["number"] in finding.cites), None)
-    if source is None or quantities.dated(question, language(question)):
+    if source is None or quantities.dated(question):
         return finding, None
     proposals = {item["number"]: span for item in evidence if (span := _probable(item, spans)) is not None}
     rivals = [item for item in evidence if item["number"] in proposals and same_series(item, source)]
@@ -294,7 +294,7 @@ def current(state: RunState, cited: Collection[int] = ()) -> list[Evidence]:
     """
     question, evidence = state["question"], state["evidence"]
     earlier: set[int] = set()
-    if state["route"] == "single" and not quantities.dated(question, language(question)):
+    if state["route"] == "single" and not quantities.dated(question):
         for group in versions(evidence):
             documents = list(dict.fromkeys(item["document"] for item in group))  # the latest first
             latest = [item for item in group if item["document"] == documents[0]]

@@ -566,7 +566,7 @@ def _answering(state: RunState, text: str, passages: Sequence[Candidate]) -> tup
     A question that names a date asks about that date, and not for the latest.
     """
     question = state["question"]
-    if quantities.dated(question, language(question)):
+    if quantities.dated(question):
         return None
     proposals = ((place, one["score"], one.get("spans", [])) for place, one in enumerate(passages))
     best = likely_span(proposals)

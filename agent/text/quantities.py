@@ -15,6 +15,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agent.text.language import language as language_of
 from agent.text.sentences import sentences
 from agent.text.vocabulary import CURRENCY, KINDS, SPELLED, Vocabulary, vocabulary
 
@@ -108,19 +109,20 @@ def dates(text: str, language: str = "") -> list[Date]:
     return [measure for _, _, measure in matches]
 
 
-def dated(text: str, language: str = "") -> bool:
+def dated(text: str) -> bool:
     """Whether ``text`` names a day, a month or a year.
 
     A month alone at the beginning of a sentence does not count, since any word has a capital there.
     """
-    words = vocabulary(language)
+    code = language_of(text)
+    words = vocabulary(code)
     for sentence in sentences(unicodedata.normalize("NFKC", text)):
         beginning = _WORD.search(sentence)
         first = beginning.start() if beginning else 0
         for start, _, date in _dates(sentence, words):
             if start != first or date.shown not in words.months_alone:
                 return True
-    measures = read(text, language)
+    measures = read(text, code)
     return any(isinstance(m, Quantity) and not m.unit and _BARE_YEAR.fullmatch(m.shown) for m in measures)
 
 

@@ -120,7 +120,7 @@ def test_what_only_looks_like_a_number_a_month_or_a_unit_is_none() -> None:
     ],
 )
 def test_a_day_a_month_or_a_year_is_a_date(question: str, expected: bool) -> None:
-    assert dated(question, "en") is expected
+    assert dated(question) is expected
 
 
 @pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
