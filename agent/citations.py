@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from agent.documents import table_text
-from agent.state import Claim, Evidence, citation_marks
+from agent.state import Claim, Evidence, Verdict, citation_marks
 from agent.support import share_held
 from agent.text.sentences import sentences
 from agent.text.terms import terms
@@ -22,7 +22,12 @@ _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
 _PUNCTUATION = ".,;:!?。！？\"'“”‘’()*_"  # signs around a word that are not part of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
-_FLAGS = {"supported": "", "partly": " (only partly supported)", "not": " (not supported by the sources)"}
+_FLAGS: Final[Mapping[Verdict, str]] = {
+    "supported": "",
+    "unsure": " (not confirmed by the sources)",
+    "partly": " (only partly supported)",
+    "not": " (not supported by the sources)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def claims(draft: str, evidence: Sequence[Evidence]) -> list[Claim]:
 
 
 def render(checked: Sequence[Claim], draft: str = "") -> str:
-    """The verified claims of a draft with marks, and a flag if one is not or only partly supported.
+    """The verified claims of a draft with marks, and a flag if one is not supported for sure.
 
     They have the layout of ``draft``, its headings and lists; without it, the result is one paragraph.
     """

@@ -28,7 +28,7 @@ RELEVANCE = "relevance"
 ADDED = "added"
 """The reason of a step that the user added to the plan during the run."""
 
-Verdict = Literal["supported", "partly", "not"]
+Verdict = Literal["supported", "unsure", "partly", "not"]
 
 
 class Turn(TypedDict):
@@ -155,8 +155,7 @@ class Claim(TypedDict):
     support: float  # the reader's probability that its passages support it, 0 to 1
     verdict: Verdict
     reason: str  # why it is not supported, for the user; "" if it is
-    unsure: NotRequired[bool]  # supported, but maybe beside the point; or only its numbers were checked
-    refuted: NotRequired[bool]  # a passage that it cites says otherwise
+    refuted: NotRequired[bool]  # a passage that it cites may say otherwise
 
 
 class Logged(TypedDict):

@@ -257,7 +257,7 @@ class ScriptedReader(_Script[Support]):
         return [_SUPPORTED for _ in pairs]
 
 
-_SUPPORTED, _UNRELATED = Support(0.9, 0.05, 0.05), Support(0.05, 0.05, 0.9)
+_SUPPORTED, _UNRELATED = Support(0.9, 0.05, 0.05), Support(0.02, 0.02, 0.96)
 
 
 class WordReader:

@@ -460,7 +460,7 @@ def _in_parts(
         return [note for note in lookups if note not in open_notes]
 
     claims = _checked(draft, questions, evidence, deps)
-    unsupported = [claim for claim in claims if claim["verdict"] != "supported" and not claim.get("unsure")]
+    unsupported = [claim for claim in claims if claim["verdict"] != "supported"]
     joined = [(claim, found) for claim in unsupported if len(found := answered(claim)) > 1]
     if not joined:
         return draft

@@ -29,7 +29,7 @@ from tui.terminal import clean, duration
 LABEL_WIDTH = 10
 """Columns of the label to the left of the text, including the gap."""
 
-_DOUBT = re.compile(r"\(?\b(?:not supported|only partly supported)\b[^)\n:]*\)?")
+_DOUBT = re.compile(r"\(?\b(?:not supported|not confirmed|only partly supported)\b[^)\n:]*\)?")
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
     "opening": ("bold", "", "dim"),

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from agent import events as ev
 from agent.documents.document import MAIL_FIELDS
-from agent.state import Candidate, Claim, Evidence, PlanStep
+from agent.state import Candidate, Claim, Evidence, PlanStep, Verdict
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
 from tui.run.fold import RunFold, StepState, status_key
@@ -57,7 +57,12 @@ STEP_ENDINGS: Final[Mapping[StepState, str]] = {
 }
 """How a step without a finding ended, in words."""
 
-VERDICTS: Final = {"supported": "supported", "partly": "only partly supported", "not": "not supported"}
+VERDICTS: Final[Mapping[Verdict, str]] = {
+    "supported": "supported",
+    "unsure": "not confirmed",
+    "partly": "only partly supported",
+    "not": "not supported",
+}
 GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
 """The grades of a passage, in words."""
 ENOUGH: Final = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}

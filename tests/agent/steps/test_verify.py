@@ -21,6 +21,7 @@ from tests.agent.steps.conftest import Events, Make
 from tests.scripted import Scripted, ScriptedReader, WordReader
 
 _YES, _NO, _NEITHER = Support(0.9, 0.05, 0.05), Support(0.05, 0.9, 0.05), Support(0.1, 0.1, 0.8)
+_MAYBE_NOT, _UNRELATED = Support(0.2, 0.6, 0.2), Support(0.01, 0.04, 0.95)
 _FIRE = evidence(
     1,
     "A fire at the Brevnes plant of Tolvang Ceramics on 9 April 2025 halted all production for seven "
@@ -64,13 +65,13 @@ def test_what_another_cell_says_than_was_asked_for_is_no_answer(idle_session: Se
 
 
 @pytest.mark.parametrize(
-    ("answered", "verdict"), [("Where?", "supported"), ("Since when?", "supported"), ("Why?", "partly")]
+    ("answered", "verdict"), [("Where?", "supported"), ("Since when?", "supported"), ("Why?", "unsure")]
 )
 def test_a_true_sentence_must_also_answer(idle_session: Session, answered: str, verdict: Verdict) -> None:
     claims = [_claim("All production halted for seven weeks.", 1), _claim("Zanzibar owns the mill.", 1)]
     questions = ["Where?", "Since when?"]
     true, false = verify_by_reader(_Answering(answered), idle_session, questions, claims, [_FIRE])
-    assert (true["verdict"], bool(true["reason"])) == (verdict, verdict == "partly")
+    assert (true["verdict"], bool(true["reason"])) == (verdict, verdict == "unsure")
     assert false["verdict"] == "not"
 
 
@@ -82,10 +83,10 @@ _HOW_LONG, _EARNED = "For how long was production halted?", "What were the Servi
     [
         (_HOW_LONG, _FIRE, "7 weeks", 0.6, "supported"),
         (_HOW_LONG, _FIRE, "Halted for seven weeks", 0.6, "supported"),
-        (_HOW_LONG, _FIRE, "7 weeks", 0.4, "not"),
+        (_HOW_LONG, _FIRE, "7 weeks", 0.4, "unsure"),
         (_HOW_LONG, _FIRE, "8 weeks", 0.6, "not"),
-        (_HOW_LONG, _FIRE, "Not for seven weeks", 0.6, "not"),
-        (_HOW_LONG, _FIRE, "Seven weeks, the insurer said", 0.6, "not"),
+        (_HOW_LONG, _FIRE, "Not for seven weeks", 0.6, "unsure"),
+        (_HOW_LONG, _FIRE, "Seven weeks, the insurer said", 0.6, "unsure"),
         # A sentence may give the figure of a table its scale.
         (_EARNED, _SEGMENTS, "The Services earnings in 2024 were 1,284.6 million.", 0.6, "supported"),
         (_EARNED, _SEGMENTS, "The Services earnings in 2024 were 1,284.6.", 0.6, "supported"),
@@ -107,7 +108,7 @@ def test_a_short_answer_from_an_unlikely_passage_is_not_supported(idle_session: 
     reader = WordReader({_HOW_LONG: ("seven weeks", 0.9)}, reads=0.4, supports=_NEITHER, judges=_YES)
     claims = [_claim("7 weeks", _FIRE["number"])]
     (claim,) = verify_by_reader(reader, idle_session, [_HOW_LONG], claims, [_FIRE])
-    assert claim["verdict"] == "not"
+    assert claim["verdict"] == "unsure"
 
 
 def _verified(
@@ -129,7 +130,10 @@ def _verified(
         ("In spring two kilns of Tolvang were left.", _FIRE, _YES, "supported", ""),
         ("Kramer's lease of 1 March 2024 costs €1,200 a month for 2 years.", _LEASE, _YES, "supported", ""),
         ("The plant restarted in May.", _FIRE, _NO, "not", "[1] may say otherwise"),
-        ("The insurer paid.", _FIRE, _NEITHER, "not", "[1] may not say this"),
+        ("The plant restarted in May.", _FIRE, _MAYBE_NOT, "unsure", "[1] may say otherwise"),
+        ("The insurer paid.", _FIRE, _NEITHER, "unsure", "[1] may not say this"),
+        ("The insurer paid.", _FIRE, _UNRELATED, "not", "[1] may not say this"),
+        ("It burnt at Sundrell Oy.", _FIRE, _NEITHER, "not", "[1] does not mention Sundrell Oy"),
         ("The fire cost 48,500 euros.", _FIRE, _NEITHER, "not", "[1] does not mention 48,500"),
         ("The fire cost 48,500 euros.", _FIRE, _YES, "not", "[1] does not mention 48,500"),
         ("Production halted for 7 days.", _FIRE, _YES, "not", "[1] does not mention 7"),
@@ -194,6 +198,7 @@ def test_a_name_of_the_question_may_stand_elsewhere_in_the_document(
     [
         (["supported"], True, 1.0),
         (["supported", "partly"], True, 0.75),
+        (["supported", "unsure"], True, 0.75),
         (["partly"], False, 0.5),
         (["supported", "partly", "partly"], False, 2 / 3),
         (["supported"] * 9 + ["not"], False, 0.9),
@@ -528,5 +533,5 @@ def test_nobody_is_asked_about_an_answer_in_which_nothing_is_unsupported(
     make: Make, idle_session: Session, question: str, text: str
 ) -> None:
     claims = verify_by_reader(_Answering("Why?"), idle_session, [question], [_claim(text, 1)], [_FIRE])
-    assert claims[0]["verdict"] == "partly"
+    assert claims[0]["verdict"] == "unsure"
     assert approve(state(claims=claims), make(approve="ask")) == {"approval": "accept"}
