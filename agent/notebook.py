@@ -47,8 +47,7 @@ def evidence_entry(step: int, question: str, shown: Sequence[tuple[Evidence, boo
 
 def passage(item: Evidence) -> str:
     """A passage for the model: its number, its excerpt, and its source."""
-    parts = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
-    source = " ".join(fenced(", ".join(part for part in parts if part)).split())
+    source = source_of(item)
     excerpt = fenced(item["excerpt"])
     if item["kind"] == "table":
         # The source is above the table, and the rows are on their own lines.
@@ -56,6 +55,12 @@ def passage(item: Evidence) -> str:
         return "\n".join(lines)
     # The text first: a small model prefers what comes first, and mistakes document dates for answers.
     return f"[{item['number']}] {excerpt} ({source})"
+
+
+def source_of(item: Evidence) -> str:
+    """Title, heading and date of a passage, in one line, as the model sees them."""
+    parts = dict.fromkeys((item["title"], last_heading(item["section"]), dated(item)))
+    return " ".join(fenced(", ".join(part for part in parts if part)).split())
 
 
 def fenced(text: str) -> str:

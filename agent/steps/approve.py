@@ -19,11 +19,11 @@ def approve(state: RunState, deps: Deps) -> dict[str, Any]:
     spent if it is rewritten; clears stopped_because and sets action if more is to be searched.
 
     Nothing may come before the interrupt: LangGraph runs the node again from its beginning once there is
-    a reply. The graph returns here each time an answer is not grounded. The user is asked only if something
-    in it is not supported: not if it may be beside the point, or could not be checked. Where a rule
-    replies, ``never`` has the answer rewritten from the evidence once, and then withheld.
+    a reply. The graph returns here each time an answer is not grounded. There is a choice only if something
+    in it is not supported: not if it may be beside the point, or could not be confirmed. Where a rule
+    replies, ``never`` has any such answer rewritten from the evidence once, and then withheld.
     """
-    if deps.approve == "ask" and not has_unsupported(state["claims"]):
+    if deps.approve != "never" and not has_unsupported(state["claims"]):
         return {"approval": "accept"}
     wait_seconds = 0.0
     if deps.approve == "ask":

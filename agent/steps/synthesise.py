@@ -89,7 +89,13 @@ def _from_passages(
     )
     if system == prompts.TAUGHT:
         show = _holding_back_refusal(show)
-    return _generate(entries, instruction, length, deps, show, system)
+    return _without_sources(_generate(entries, instruction, length, deps, show, system), passages)
+
+
+def _without_sources(text: str, passages: Sequence[Evidence]) -> str:
+    """The text without sentences that are only a passage's source, copied, unless that is all there is."""
+    sources = "|".join(re.escape(notebook.source_of(item)) for item in passages)
+    return re.sub(rf"(?:^|(?<=[.!?]\s))\(?(?:{sources})\)?(?:\.|$)", "", text).strip() or text
 
 
 def _generate(

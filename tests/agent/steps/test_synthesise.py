@@ -138,6 +138,18 @@ def test_a_question_that_is_handed_back_and_a_sentence_that_is_cut_off_are_left_
     assert _draft(make([reply]))["draft"] == "Tolvang does, e.g. in 3.5 ways [1]."
 
 
+@pytest.mark.parametrize(
+    ("said", "draft"),
+    [
+        ("Tolvang does. Annual report.", "Tolvang does [1]."),
+        ("Annual report.", "Annual report [1]."),  # it may be what was asked for
+        ("Tolvang does. Annual report one says so.", "Tolvang does [1]. Annual report one says so [1]."),
+    ],
+)
+def test_a_passages_source_that_is_copied_is_no_sentence(make: Make, said: str, draft: str) -> None:
+    assert _draft(make([said]), evidence=_HELD[:1], notes=_NOTES[:1], length="brief")["draft"] == draft
+
+
 @pytest.mark.parametrize("said", ["", "[1]", "Which company supplies them? [1]"])
 def test_a_draft_that_says_nothing_gives_way_to_what_was_found(make: Make, said: str) -> None:
     assert _draft(make([said]), notes=_NOTES[:1])["draft"] == "Tolvang supplies them [1]."
