@@ -28,7 +28,7 @@ from tui.interrupts import ctrl_c
 from tui.library.actions import embed_few
 from tui.run.fold import RunFold, sentence_json
 from tui.run.render import as_grid, as_line
-from tui.run.words import Block, doing, place, resume_hint, step_question, support_count
+from tui.run.words import Block, doing, places, resume_hint, step_question, support_count
 from tui.settings.settings import Settings
 from tui.terminal import clean, console, duration, is_live, one_line, print_json, table
 
@@ -74,7 +74,8 @@ class Column:
             blocks.append(Block("abstained", "it says that it does not know", tone="warning"))
         elif answered.flagged and self.fold.answered is not None:
             blocks.append(Block("flagged", support_count(self.fold.answered.sentences), tone="warning"))
-        blocks += [Block(f"[{item['number']}]", place(item), tone="sources") for item in self.sources]
+        cited = zip(self.sources, places(self.sources), strict=True)
+        blocks += [Block(f"[{item['number']}]", where, tone="sources") for item, where in cited]
         return [*blocks, Block("run", run_id, tone="closing")] if run_id else blocks
 
     def to_json(self) -> dict[str, Any]:

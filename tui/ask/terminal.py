@@ -19,7 +19,7 @@ from tui.interrupts import ctrl_c, ctrl_c_raises
 from tui.run.fold import RunFold, fold_of, stored_events
 from tui.run.keyboard import Keyboard, Wheel
 from tui.run.render import LABEL_WIDTH, AnimatedRun, PipedRun, PlainRun, Renderer, as_grid
-from tui.run.words import CHOICES, Block, doubts, place, preview
+from tui.run.words import CHOICES, Block, doubts, places, preview
 from tui.terminal import console, is_live, one_line, print_json, shell_word
 
 Form = Literal["auto", "plain", "quiet", "json"]
@@ -111,8 +111,9 @@ def conclude(fold: RunFold, store: Store, form: Form) -> int:
 
 def _tell_nearest(fold: RunFold, store: Store) -> None:
     """Show the passages nearest to an answer, and how to search more widely, or by hand."""
-    for hit in fold.nearest():
-        failures.warn(f"Nearest: {place(hit)}: {preview(hit['text'], fold.question, _EXCERPT_LENGTH)}")
+    nearest = fold.nearest()
+    for hit, where in zip(nearest, places(nearest), strict=True):
+        failures.warn(f"Nearest: {where}: {preview(hit['text'], fold.question, _EXCERPT_LENGTH)}")
     if narrowed := Runs(store).find(fold.run_id).request.get("collections"):
         names = ", ".join(map(one_line, narrowed))
         failures.warn(f"Searched only in {names}; --collection {ALL_COLLECTIONS} searches all of yours.")

@@ -95,9 +95,10 @@ same here.
         question, self._passages = fold.question, []
         is_reworded = fold.routed is not None and bool(words.read_as(fold.routed))
         if fold.status in {"not_found", "stopped", "rejected"}:
-            for hit in fold.nearest():
+            nearest = fold.nearest()
+            for hit, where in zip(nearest, words.places(nearest), strict=True):
                 self._passages.append(hit["passage_id"])
-                text = f"{words.place(hit)}: {words.preview(hit['text'], question, _TEXT_LENGTH)}"
+                text = f"{where}: {words.preview(hit['text'], question, _TEXT_LENGTH)}"
                 rows.append((partial(open_kept, self, hit), "nearest  ", text))
             if fold.withheld is not None:
                 rows.append((partial(self.post_message, self.Revealed()), "→ ", "Show what was withheld"))

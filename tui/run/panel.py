@@ -18,7 +18,7 @@ from tui.app.lists import Drawn, RowList, hanging
 from tui.decisions.strip import DecisionStrip
 from tui.library.passage import open_kept
 from tui.run.fold import EVERYTHING, Part, RunFold, Step, StepState
-from tui.run.words import GRADES, STEP_ENDINGS, as_text, place, preview, step_question
+from tui.run.words import GRADES, STEP_ENDINGS, as_text, places, preview, step_question
 from tui.terminal import one_line, unmarked
 
 _MAX_PASSAGES = 12  # passages of a step
@@ -59,13 +59,13 @@ step's question, how likely it is to answer, and what found it. **Enter** opens 
             key=lambda hit: (-grades.get(hit["passage_id"], ("", hit["score"]))[1], hit["passage_id"]),
         )
         rows: list[Option] = []
-        for hit in ranking[:_MAX_PASSAGES]:
+        for hit, where in zip(ranking[:_MAX_PASSAGES], places(ranking[:_MAX_PASSAGES]), strict=True):
             passage_id = hit["passage_id"]
             number = numbers.get(passage_id, 0)
             key = f"{step.number}:{passage_id}"
             self._passages[key] = (hit, number, quotes.get(str(number), ""))
             found_by = " and ".join(dict.fromkeys(strategies[passage_id]))
-            draw = partial(_draw_row, hit, step.question, number, grades.get(passage_id), found_by)
+            draw = partial(_draw_row, hit, where, step.question, number, grades.get(passage_id), found_by)
             rows.append(Option(Drawn(draw), id=key))
         return rows
 
@@ -81,12 +81,18 @@ def _draw_heading(step: Step, width: int) -> Content:
 
 
 def _draw_row(
-    hit: Candidate, question: str, number: int, grading: tuple[str, float] | None, found_by: str, width: int
+    hit: Candidate,
+    where: str,
+    question: str,
+    number: int,
+    grading: tuple[str, float] | None,
+    found_by: str,
+    width: int,
 ) -> Content:
     mark = f"[{number}]".rjust(4) if number else "   ·"
     grade = f"{GRADES.get(grading[0], grading[0])} {grading[1]:.2f}" if grading else "not read"
     text = preview(hit["text"], question, _TEXT_LENGTH)
-    location = hanging(f"{mark} ", place(hit), width).stylize("bold" if number else "$foreground 80%")
+    location = hanging(f"{mark} ", where, width).stylize("bold" if number else "$foreground 80%")
     details = hanging("     ", f"{grade} · found by {found_by}", width).stylize("$foreground 65%")
     excerpt = hanging("     ", text, width).stylize("$foreground 80%")
     return Content("\n").join([location, excerpt, details])

@@ -6,14 +6,14 @@ Live runs and replays use it alike; `tui.run.render` prints the blocks on a term
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
 from agent import events as ev
 from agent.documents.document import MAIL_FIELDS
-from agent.state import Candidate, Claim, Evidence, PlanStep, Verdict
+from agent.state import Claim, Evidence, FoundPassage, PlanStep, Verdict
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
 from tui.run.fold import RunFold, StepState, status_key
@@ -277,9 +277,9 @@ def preview(passage: str, query: str, longest: int) -> str:
     return one_line(" ".join(["…", *units[first:]]) if first else text, longest)
 
 
-def place(item: Evidence | Candidate) -> str:
+def place(item: FoundPassage) -> str:
     """Title, section and page of a passage, in one line."""
-    return located(item["title"] or item["document"], item["section"], item["page"])
+    return located(_title(item), item["section"], item["page"])
 
 
 def located(title: str, section: str, page: int | None) -> str:
@@ -292,19 +292,33 @@ def located(title: str, section: str, page: int | None) -> str:
     return f"{path}, p. {page}" if page else path
 
 
-def places(items: Sequence[Evidence]) -> list[str]:
-    """The place of each source, with its document and date where one of another document has the same."""
-    documents: dict[str, set[tuple[str, str]]] = {}
+def places(items: Sequence[FoundPassage]) -> list[str]:
+    """The place of each passage; where another's document has the same title, also what tells them apart.
+
+    That is the date, else the name of the file, else the collection.
+    """
+    alike: dict[str, set[tuple[str, str, str]]] = {}  # the documents of each title
     for item in items:
-        documents.setdefault(place(item), set()).add((item["collection"], item["document"]))
-    return [
-        " · ".join([place(item), *_origin(item)]) if len(documents[place(item)]) > 1 else place(item)
-        for item in items
-    ]
+        alike.setdefault(_title(item), set()).add(_origin(item))
+
+    def telling(item: FoundPassage) -> Iterable[str]:
+        documents = alike[_title(item)]
+        if len(documents) == 1:
+            return []
+        columns = zip(_origin(item), zip(*documents, strict=True), strict=True)
+        unique = [own for own, values in columns if all(values) and len(set(values)) == len(documents)]
+        return unique[:1] or filter(None, _origin(item))
+
+    return [" · ".join([place(item), *telling(item)]) for item in items]
 
 
-def _origin(item: Evidence) -> list[str]:
-    return [one_line(part) for part in (item["collection"], item["document"], item["date"]) if part]
+def _title(item: FoundPassage) -> str:
+    return item["title"] or item["document"]
+
+
+def _origin(item: FoundPassage) -> tuple[str, str, str]:
+    """The date, the name and the collection of a passage's document."""
+    return one_line(item["date"]), one_line(item["document"]), one_line(item["collection"])
 
 
 def step_question(question: str) -> str:
@@ -501,7 +515,8 @@ def _source(item: Evidence, quote: str) -> Block:
     """A cited passage: title, place, and ``quote``, or the whole excerpt without one."""
     text = clean(quote or item["excerpt"]).strip()
     lines = tuple(text.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(text))}”",)
-    return Block(f"[{item['number']}]", place(item), (" · ".join(_origin(item)), *lines), "sources")
+    origin = " · ".join(filter(None, reversed(_origin(item))))
+    return Block(f"[{item['number']}]", place(item), (origin, *lines), "sources")
 
 
 _QUIET = (ev.NodeStarted, ev.NodeProgress, ev.NodeFinished, ev.ModelCalled, ev.Heartbeat, ev.NotebookGrew)

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent import events as ev
+from agent.state import Evidence
 from tests.tui.parts import LONG, STEP, claim, evidence, finished, note, search, started, whole_run
 from tui.run.render import AnimatedRun, PlainRun
 from tui.run.words import located, places, preview
@@ -216,21 +217,25 @@ def test_a_heading_that_repeats_a_title_that_was_cut_is_left_out() -> None:
 
 
 def test_sources_of_the_same_title_are_told_apart() -> None:
-    old = evidence(
-        1, title="Season plan", section="Prices", page=None, document="old.md", date="2025-01-14"
+    def minutes(document: str, date: str = "", collection: str = "club", section: str = "") -> Evidence:
+        made = evidence(1, title="Minutes", section=section, page=None, document=document, date=date)
+        return {**made, "collection": collection}
+
+    march, june = (
+        minutes("a.md", "2025-03-04", section="Roof"),
+        minutes("b.md", "2025-06-05", section="Fees"),
     )
-    new = evidence(
-        2, title="Season plan", section="Prices", page=None, document="new.md", date="2025-04-09"
-    )
-    assert places([old, new]) == [
-        "Season plan › Prices · reports · old.md · 2025-01-14",
-        "Season plan › Prices · reports · new.md · 2025-04-09",
+    rules = evidence(3, title="Rules", section="", page=None)
+    assert places([march, june, rules]) == [
+        "Minutes › Roof · 2025-03-04",
+        "Minutes › Fees · 2025-06-05",
+        "Rules",
     ]
-    assert places([old, evidence(3, title="Minutes", section="", page=None)]) == [
-        "Season plan › Prices",
-        "Minutes",
-    ]
-    assert places([old, {**old, "number": 2}]) == ["Season plan › Prices"] * 2
+    assert places([march, {**march, "number": 2}, rules]) == ["Minutes › Roof", "Minutes › Roof", "Rules"]
+    assert places([minutes("a.md"), minutes("b.md", "2025-06-05")]) == ["Minutes · a.md", "Minutes · b.md"]
+    here_and_there = [minutes("a.md", collection=name) for name in ("club", "old")]
+    assert places(here_and_there) == ["Minutes · club", "Minutes · old"]
+    assert len(set(places([*here_and_there, minutes("b.md")]))) == 3, "none of them alone tells all"
 
 
 def test_a_preview_begins_where_a_passage_is_nearest_to_the_query() -> None:
