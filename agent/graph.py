@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent.budget import ANSWER_NOW, Budget, BudgetExhausted, StepSkipped
 from agent.checkpoints import Recorder
 from agent.deps import Deps
-from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered, Warned
+from agent.events import NodeFinished, NodeProgress, NodeStarted, Steered
 from agent.state import RUNGS, TRIES, Action, RunState, new_state, updated
 from agent.steps.approve import approve
 from agent.steps.converse import answer_directly, is_small_talk
@@ -240,10 +240,6 @@ def _run_node(name: str, node: Node, state: Any, deps: Deps) -> dict[str, Any]:
         try:
             return node(state, deps)
         except BudgetExhausted as used_up:
-            message = (
-                "Answering now" if str(used_up) == ANSWER_NOW else f"The {used_up} is used up; finishing"
-            )
-            session.emit(Warned(f"{message} with what was found."))
             return {**_skipped_update(name), "stopped_because": str(used_up)}
         except StepSkipped:
             pass

@@ -79,6 +79,7 @@ def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
         assert [s.what for s in only(events, ev.Steered)] == ["skip"]
     else:
         assert end(events).stopped_because == why
+        assert not only(events, ev.Warned), "the end says it"
 
 
 class _Web:

@@ -420,7 +420,7 @@ resumed.
 
 
 class Exchange(Vertical):
-    """One turn: the question, the progress, the answer, its sources, and warnings."""
+    """One turn: the question, the progress, the answer, its sources, and notes on it."""
 
     DEFAULT_CSS = """
     Exchange { height: auto; margin: 0 1 1 1; }
@@ -430,8 +430,8 @@ class Exchange(Vertical):
     Exchange .look { color: $foreground 80%; padding: 0 0 0 2; }
     Exchange .state { color: $foreground 75%; padding: 0 0 0 2; }
     Exchange .failed { color: $error; padding: 0 0 0 2; }
-    Exchange .warned, Exchange .checks, Exchange .withheld { color: $warning; padding: 0 0 0 2; }
-    Exchange .checks, Exchange .withheld { margin: 1 0 0 0; }
+    Exchange .warned, Exchange .withheld { color: $warning; padding: 0 0 0 2; }
+    Exchange .warned, Exchange .withheld { margin: 1 0 0 0; }
     Exchange .hidden { display: none; }
     """
 
@@ -455,11 +455,10 @@ class Exchange(Vertical):
         yield Static(self._asked(), classes="question")
         yield Static(classes="look hidden", markup=False)
         yield Answer()
-        yield Static(classes="checks hidden", markup=False)
+        yield DrawnText(classes="warned hidden")
         yield Static(classes="withheld hidden", markup=False)
         yield Sources()
         yield Static(classes="failed hidden", markup=False)
-        yield Static(classes="warned hidden", markup=False)
         yield Static(classes="state", markup=False)
         yield WaysOn()
 
@@ -484,8 +483,7 @@ class Exchange(Vertical):
         if changed & {"status", "meters", "answer", "question"}:
             self.query_one(".state", Static).update(self._state(fold))
             self._fill(".failed", [f"✗ {fold.failure}"] if fold.failure else [])
-            warnings = dict.fromkeys(one_line(event.message) for event in fold.every(ev.Warned))
-            self._fill(".warned", [f"! {message}" for message in warnings])
+            self._show_notes(fold)
         if "text" in changed and fold.answered is None:
             self.query_one(Answer).write(fold.text)
         if "answer" in changed or "text" in changed:
@@ -553,7 +551,6 @@ class Exchange(Vertical):
             self.query_one(Answer).write(fold.text)  # the answer is being rewritten
             return
         self.query_one(Answer).finish(answered.answer, answered.sentences)
-        self._fill(".checks", [f"! {line}" for line in words.doubts(answered.sentences)])
         sources.show(fold, answered.sources)
         searched = fold.started.collections if fold.started else []
         is_everywhere = {*self.screen.query_one(Meters).collections} <= {WEB_COLLECTION, *searched}
@@ -571,6 +568,18 @@ class Exchange(Vertical):
         text = self.query_one(selector, Static)
         text.update(Content("\n".join(lines)))
         text.set_class(not lines, "hidden")
+
+    def _show_notes(self, fold: RunFold) -> None:
+        """Show the doubtful sentences of the answer, and what the run has warned of, as one list.
+
+        While the run asks about these sentences, they stand beside its choices.
+        """
+        asks_about_them = fold.unanswered is not None and bool(fold.unanswered.claims)
+        doubts = words.doubts(fold.answered.sentences) if fold.answered and not asks_about_them else []
+        notes = dict.fromkeys([*doubts, *(one_line(event.message) for event in fold.every(ev.Warned))])
+        shown = self.query_one(".warned", DrawnText)
+        shown.update(Drawn(lambda width: Content("\n").join(hanging("! ", note, width) for note in notes)))
+        shown.set_class(not notes, "hidden")
 
     def _show_question(self, fold: RunFold) -> None:
         if self.box is not None and self.box.event is fold.unanswered:
