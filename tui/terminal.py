@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -25,14 +26,18 @@ _SPECIAL_IN_QUOTES = '"$`\\!'  # what a shell interprets between double quotes
 _WIDEST = 100  # columns; longer lines are hard to read in any window
 _READABLE = 16  # columns; text in fewer is hard to read
 _GAP = 2  # columns between two of a table
+_PADDING = re.compile(r" +$", re.MULTILINE)
 _UNBOUNDED = 10_000  # output for programs is never folded
 
 
-class _PipeSafeConsole(Console):
-    """A console that leaves closed pipes to `tui.failures`, like all other failures."""
+class _PipedConsole(Console):
+    """A console for programs: it writes no padding, and leaves closed pipes to `tui.failures`."""
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+    def print(self, *objects: Any, **options: Any) -> None:
+        with self.capture() as printed:
+            super().print(*objects, **options)
+        self.file.write(_PADDING.sub("", printed.get()))
+        self.file.flush()
 
 
 def is_live(*, plain: bool = False) -> bool:
@@ -45,7 +50,7 @@ def console() -> Console:
     if not is_live():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) else _UNBOUNDED
-        return _PipeSafeConsole(
+        return _PipedConsole(
             width=width,
             color_system=None,
             force_terminal=False,
@@ -53,7 +58,7 @@ def console() -> Console:
             markup=False,
             emoji=False,
         )
-    out = _PipeSafeConsole(highlight=False, markup=False, emoji=False)
+    out = Console(highlight=False, markup=False, emoji=False)
     out.width = min(out.width, _WIDEST)
     return out
 

@@ -60,6 +60,8 @@ def test_a_library_is_counted(library: Path, deepthink: Run) -> None:
     assert row["state"] == "ok"
     assert row["detail"].startswith("2 documents in 1 collection,")
     assert re.search(r"schema \d+$", row["detail"])
+    lines = deepthink("doctor").out.splitlines()
+    assert [line.rstrip() for line in lines] == lines, "a program reads no padding"
 
 
 def test_a_damaged_library_is_a_failure(deepthink: Run) -> None:
