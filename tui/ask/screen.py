@@ -221,7 +221,7 @@ Every `[n]` of the answer opens its passage.
 
     @on(Prompt.Sent)
     def _take_question(self, event: Prompt.Sent) -> None:
-        box = self.exchange.box if self.exchange is not None else None
+        box, prompt = self.exchange.box if self.exchange is not None else None, self.query_one(Prompt)
         if not event.text:
             if box is not None:
                 self.action_citations()
@@ -229,12 +229,14 @@ Every `[n]` of the answer opens its passage.
             box.reply_with(box.choices[event.text])
         elif self.live is not None:
             if box is not None:
-                self.notify(f"{self.query_one(Prompt).border_title}.", severity="warning", markup=False)
+                prompt.border_subtitle = "Not asked yet: the run above comes first"
+                self._uncover_question()
+                self.scroll_to_widget(box, animate=False)
             elif key := self.deepthink.key_of("run.add"):
                 self.notify(f"A run is in progress. {key} makes this one of its steps.", severity="warning")
             else:
                 self._blocked_by_run("ask this")
-            self.query_one(Prompt).take_back(event.text)
+            prompt.take_back(event.text)
         elif self._beginning is None and "#" in event.text:
             self._early_question = event.text
             self.notify("The question is asked once the collections are known.")
@@ -414,6 +416,8 @@ Every `[n]` of the answer opens its passage.
         wanted = "choice" if asked is not None and asked.options else "answer"
         prompt.border_title = f"The run waits for your {wanted}: {key} goes there" if asked else ""
         prompt.set_class(asked is not None, "-waited-for")
+        if asked is None:
+            prompt.border_subtitle = ""
 
     # --- sessions -------------------------------------------------------------------------------
 
