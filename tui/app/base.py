@@ -19,7 +19,7 @@ from textual.widgets._footer import FooterKey
 
 from tui.app.engine import EngineState
 from tui.app.keys import ACTIONS, modes
-from tui.app.offers import ask_screen, deepthink
+from tui.app.reach import ask_screen, deepthink
 
 if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp

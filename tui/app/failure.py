@@ -16,7 +16,7 @@ from textual.widgets import Static, TextArea
 from traces.errors import DeepthinkError
 from tui.app.base import KeyLine
 from tui.app.keys import ACTIONS_BY_ID, bindings
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed
 
 _WAYS_OUT: Final[Mapping[str, str]] = {

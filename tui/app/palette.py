@@ -20,7 +20,7 @@ from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from tui.app.keys import ACTIONS_BY_ID, Action, modes
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.themes import TEXTUAL
 from tui.app.work import in_background
 from tui.run.words import status

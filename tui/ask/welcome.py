@@ -19,7 +19,7 @@ from textual.widgets import Static
 from tui.app.base import KeyLine
 from tui.app.failure import way_out
 from tui.app.keys import bindings
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, Job, in_background
 from tui.library.ingest_panel import IngestJob, IngestPanel
 from tui.models.jobs import PullJob, PullView

@@ -20,7 +20,7 @@ from tui.app.base import Pane
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.lists import QUIET, Sheet, facts, gauge, titled
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
 from tui.decisions import strip
 from tui.decisions.strip import DecisionStrip, Row

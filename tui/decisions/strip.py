@@ -17,7 +17,7 @@ from traces.decisions import Label, Labels, Origin
 from traces.runs import Runs
 from tui.app.keys import bindings
 from tui.app.lists import QUIET, Line, MarkedList
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import in_background
 from tui.run.fold import RunFold
 from tui.terminal import duration

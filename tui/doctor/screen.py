@@ -17,7 +17,7 @@ from tui.app.failure import in_words_of_the_app, way_out
 from tui.app.keys import bindings
 from tui.app.lists import Sheet
 from tui.app.main import release
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.live import take_mended_settings
 from tui.terminal import clean

@@ -29,7 +29,7 @@ from traces.records import Collection
 from tui.app.base import KeyLine
 from tui.app.failure import way_out
 from tui.app.keys import bindings
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
 from tui.library.actions import DEFAULT_COLLECTION, Intake, completions, intake, split_paths
 from tui.terminal import one_line

@@ -36,7 +36,7 @@ from traces.records import Document, Passage
 from tui.app.base import KeyLine
 from tui.app.find import FindBar
 from tui.app.keys import bindings
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import in_background
 from tui.terminal import clean, one_line
 

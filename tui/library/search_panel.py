@@ -17,7 +17,7 @@ from textual.widgets import DataTable, Input, Static
 from tui.app.failure import way_out
 from tui.app.keys import bindings
 from tui.app.lists import Notice
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
 from tui.terminal import clean, counted, one_line
 

@@ -25,7 +25,7 @@ from traces.records import SECTION_SEPARATOR, Collection, Document, Passage
 from tui.app.base import KeyLine
 from tui.app.keys import bindings
 from tui.app.lists import Drawn, DrawnText, facts
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import in_background
 from tui.library.actions import change_detail
 from tui.library.ingesting import is_low, share

@@ -23,7 +23,7 @@ from policy.serving.folder import Gate
 from policy.training import progress
 from tui.app.failure import failure_text
 from tui.app.lists import QUIET, Line, MarkedList, Sheet, facts, gauge, titled
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, Job
 from tui.terminal import counted, duration, one_line, padded
 

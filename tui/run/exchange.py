@@ -23,7 +23,7 @@ from agent.state import Claim, Evidence
 from traces.records import WEB_COLLECTION
 from tui.app.keys import bindings
 from tui.app.lists import Drawn, DrawnText, Offers, hanging
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run import words
 from tui.run.fold import EVERYTHING, MARK, Part, RunFold

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from traces.records import WEB_COLLECTION
 from tui.app.keys import ACTIONS, Action
-from tui.app.offers import ask_screen, deepthink
+from tui.app.reach import ask_screen, deepthink
 from tui.app.work import Job, in_background
 from tui.terminal import duration, one_line
 

@@ -21,7 +21,7 @@ from traces.runs import Run, Runs, RunSummary
 from traces.store import Store, now
 from tui.app.keys import ACTIONS_BY_ID
 from tui.app.lists import Drawn
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.run.fold import RunFold, fold_of
 from tui.run.words import ENDINGS, ending, local, local_time, reason, status, withheld
 from tui.runs.actions import RunState, run_state

@@ -26,7 +26,7 @@ from traces.runs import Run, Runs
 from tui.app.base import DeepScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.offers import go_to_ask
+from tui.app.reach import go_to_ask
 from tui.app.work import Failed, in_background
 from tui.run.exchange import Exchange, WaysOn
 from tui.run.fold import EVERYTHING, Part, RunFold, stored_events

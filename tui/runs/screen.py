@@ -18,7 +18,7 @@ from tui.app.base import DeepScreen
 from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text
 from tui.app.keys import bindings
-from tui.app.offers import go_to_ask
+from tui.app.reach import go_to_ask
 from tui.app.work import Failed, in_background
 from tui.runs.actions import as_of_now, delete_run, forget, rate, rating_text
 from tui.runs.compare import CompareScreen

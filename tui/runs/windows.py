@@ -24,7 +24,7 @@ from tui.app.confirm import ConfirmScreen
 from tui.app.failure import failure_text, way_out
 from tui.app.keys import bindings
 from tui.app.lists import Line, MarkedList, hanging
-from tui.app.offers import deepthink
+from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.export import Form, file_name, to_document
 from tui.runs.actions import correct_plan, delete_session, export_text, name_session

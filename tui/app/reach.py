@@ -1,4 +1,4 @@
-"""The app and its Ask screen, for screens and widgets, which the app imports."""
+"""The app and its Ask screen, reached from screens and widgets, which the app imports."""
 
 from __future__ import annotations
 
