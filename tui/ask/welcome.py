@@ -224,6 +224,7 @@ stays.
     @on(IngestPanel.Changed)
     def _finish_reading(self, message: IngestPanel.Changed) -> None:
         if message.ended:
+            self.query_one(IngestPanel).redraw()
             self._finish_work()
 
     @on(Failed)

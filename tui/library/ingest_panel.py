@@ -164,8 +164,7 @@ the others; it is listed with what to do about it. You can go to any other scree
             message.failure.is_shown = self.screen.is_current  # else the app shows it too
             self.post_message(message.failure)
         self.running = False
-        self.redraw()
-        self.post_message(self.Changed(self.fold.counts))
+        self.post_message(self.Changed(self.fold.counts))  # who takes it redraws this, with its own counts
         self.screen.refresh_bindings()
         if self._waiting:
             self.begin(self._waiting.pop(0))

@@ -61,6 +61,7 @@ class LibraryScreen(DeepScreen):
         self._shelved: _Shelved | None = None  # all of these as they were read
         self._folder_state: tuple[EngineState, str] | None = None  # of the followed folders
         self._folder = Path.cwd()
+        self._ended = ""  # what a reading came to, while it is not told
 
     def body(self) -> ComposeResult:
         with ContentSwitcher(initial="shelves", id="views"):
@@ -119,6 +120,7 @@ class LibraryScreen(DeepScreen):
         collections, self._documents, self._unread, self._embedder, followed = loaded
         key = self.deepthink.key_of("library.changes")
         self.query_one(Notice).tell(f"{followed} {key} shows more." if followed and key else followed)
+        self._tell_end()
         if loaded == self._shelved:
             return
         self._shelved = loaded
@@ -147,6 +149,7 @@ class LibraryScreen(DeepScreen):
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
+        self._tell_end()
         if self._collections is None:  # with a library on the screen, the app's message is enough
             self.query_one("#shelves").add_class("-empty")
             self.query_one(Details).show_text(failure_text(self, message.error, "library.refresh"))
@@ -205,11 +208,17 @@ class LibraryScreen(DeepScreen):
 
     @on(IngestPanel.Changed)
     def _refresh_library(self, message: IngestPanel.Changed) -> None:
-        if message.ended and self.app.screen is not self:
-            self.notify(f"Reading has ended: {message.ended}.", title="Library", markup=False)
         if message.ended:
+            self._ended = message.ended
             self.tell_ask()
         self.action_refresh()
+
+    def _tell_end(self) -> None:
+        """Tell what a reading came to, once the counts beside it are those after it."""
+        self.query_one(IngestPanel).redraw()
+        if self._ended and self.app.screen is not self:
+            self.notify(f"Reading has ended: {self._ended}.", title="Library", markup=False)
+        self._ended = ""
 
     @on(events.Paste)
     def _read_dropped(self, event: events.Paste) -> None:

@@ -140,6 +140,7 @@ async def test_an_empty_library_says_how_to_begin_and_reads_the_samples(
         await until(pilot, lambda: "0 of 12 files" in told(pilot))
         found_all.set()
         await until(pilot, lambda: "✓ Read the sample library: 12 added" in told(pilot))
+        assert sum(one.documents for one in screen._collections or ()) == 12, "as it is told"
         assert "Chinese" not in told(pilot)
         assert set(held(app)) == set(COLLECTIONS)
         tree = screen.query_one(Shelves)
