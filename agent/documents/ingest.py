@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -127,8 +126,7 @@ class FileDone(FileEvent):
 class LanguagesUnknown(IngestEvent):
     """Documents are in languages that the embedder does not support; sent once, at the end."""
 
-    documents: int
-    languages: tuple[str, ...]  # English names of the languages, the most frequent first
+    names: Mapping[str, Sequence[str]]  # of the documents, by the English name of their language
     embedder: str
 
 
@@ -276,7 +274,7 @@ class Reading:
         self._scanning = Scanning(recogniser)
         self._suffixes = SUFFIXES if self._scanning.is_on else SUFFIXES - PICTURES
         self._skipped: dict[str, list[str]] = {}  # names of files by reason
-        self._languages: Counter[str] = Counter()  # unsupported ones, by document
+        self._languages: dict[str, list[str]] = {}  # unsupported ones, with names of documents
         self._collection = collection
         self._embedder = embedder
         self._cancel = cancel
@@ -325,8 +323,7 @@ class Reading:
         if self._unreadable != self._unreadable_before:
             self._folders.set_unreadable(self._collection, self._unreadable)
         if self._languages:
-            languages = tuple(language for language, _ in self._languages.most_common())
-            yield LanguagesUnknown(self._languages.total(), languages, self._embedder.name)
+            yield LanguagesUnknown(self._languages, self._embedder.name)
         if self._skipped:
             yield FilesUnread(self._skipped)
         yield IngestFinished(self._unchanged, round(time.monotonic() - self._began, 3))
@@ -509,7 +506,7 @@ class Reading:
         self._unreadable.pop(item.source, None)
         self._scanning.forget(content.sha256)
         if language := unknown_language(name, document.chunks):
-            self._languages[language] += 1
+            self._languages.setdefault(language, []).append(item.name)
         yield FileDone(
             item.source,
             item.name,

@@ -142,7 +142,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     def compose(self) -> ComposeResult:
         with Vertical(id="turns"):
             yield Static(id="earlier", markup=False)
-            yield Static(id="intro", markup=False)
+            yield Static("Looking at your library …", id="intro", markup=False)  # until it is read
 
     def on_mount(self) -> None:
         self.anchor()

@@ -183,7 +183,7 @@ the others; it is listed with what to do about it. You can go to any other scree
         if job is None:
             return []
         lines = self._progress(job, width) if self.running else [self._result(job)]
-        language_note = fold.language_note and f"{fold.language_note} Models offers one that supports more."
+        language_note = fold.language_note and f"{fold.language_note}: F7 Models fetches it."
         notes = [(f"! {one_line(note)}", "$warning") for note in (fold.skipped_note, language_note) if note]
         if self._failure:
             notes.append((f"✗ {one_line(self._failure)}", "$error"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -18,7 +18,7 @@ from tui.terminal import clean, console, counted, duration, is_live, padded, tab
 
 _NAME_WIDTH = 34
 _LONG = 10.0  # seconds
-_MAX_NAMED = 5  # skipped files, for each reason
+_MAX_NAMED = 5  # files, for each reason or language
 _LOW_COVERAGE = 0.95  # below it, too much of a document's text is missing from its passages
 _OUTCOMES = ("added", "updated", "moved", "unchanged", "removed")
 
@@ -35,7 +35,8 @@ class IngestFold:
     skipped: dict[str, list[str]] = field(default_factory=dict)  # names of files by reason
     done: list[ing.FileDone] = field(default_factory=list)  # unchanged documents too
     failed: list[ing.FileFailed] = field(default_factory=list)
-    unknown: list[ing.LanguagesUnknown] = field(default_factory=list)
+    unknown: dict[str, list[str]] = field(default_factory=dict)  # names by a language not supported
+    embedder: str = ""  # that does not support them
     unchanged: int = 0  # files in finished ingestions
     away: list[ing.FolderAway] = field(default_factory=list)
     seconds: float = 0.0  # of finished ingestions
@@ -66,7 +67,9 @@ class IngestFold:
                 for reason, names in event.names.items():
                     self.skipped.setdefault(reason, []).extend(names)
             case ing.LanguagesUnknown():
-                self.unknown.append(event)
+                self.embedder = event.embedder
+                for language, names in event.names.items():
+                    self.unknown.setdefault(language, []).extend(names)
             case ing.FolderAway():
                 self.away.append(event)
             case _:
@@ -126,11 +129,7 @@ class IngestFold:
     @property
     def skipped_note(self) -> str:
         """The files that are not read, each with the reason; "" if there are none."""
-        files = []
-        for reason, names in sorted(self.skipped.items(), key=lambda item: -len(item[1])):
-            more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-            files.append(f"{', '.join(names[:_MAX_NAMED])}{more} ({reason})")
-        return f"Skipped: {'; '.join(files)}." if files else ""
+        return f"Skipped: {_listed(self.skipped)}." if self.skipped else ""
 
     @property
     def folder_notes(self) -> list[str]:
@@ -145,12 +144,17 @@ class IngestFold:
         """Which documents are in languages that the embedder does not support; "" if there are none."""
         if not self.unknown:
             return ""
-        documents = sum(event.documents for event in self.unknown)
-        languages = dict.fromkeys(name for event in self.unknown for name in event.languages)
-        subject = f"{counted(documents, 'document')} in {', '.join(languages)}"
-        consequence = "it is found by its" if documents == 1 else "they are found by their"
-        embedder = self.unknown[0].embedder
-        return f"{subject}, which {embedder} does not support: {consequence} words, not by meaning."
+        knows = f"{self.embedder} does not know the language, {MULTILINGUAL_E5_SMALL.name} about 100"
+        return f"Found by words alone, not by meaning: {_listed(self.unknown)}. {knows}"
+
+
+def _listed(names: Mapping[str, Sequence[str]]) -> str:
+    """The first names of each group, with what they have in common in brackets; large groups first."""
+    groups = []
+    for common, group in sorted(names.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(group) - _MAX_NAMED:,} more" if len(group) > _MAX_NAMED else ""
+        groups.append(f"{', '.join(group[:_MAX_NAMED])}{more} ({common})")
+    return "; ".join(groups)
 
 
 def _with_time_left(progress: ing.FileProgress) -> str:
@@ -207,10 +211,8 @@ def _show_summary(out: Console, fold: IngestFold) -> None:
             failures.warn(f"{clean(file.name)}: {clean(notice)}")
     if fold.language_note:
         name = MULTILINGUAL_E5_SMALL.name
-        failures.warn(
-            f"{fold.language_note} {name} supports about 100 languages: `deepthink models pull {name}`, "
-            f"then `deepthink models use {name}`."
-        )
+        way_out = f"`deepthink models pull {name}`, then `deepthink models use {name}`."
+        failures.warn(f"{clean(fold.language_note)}: {way_out}")
     for note in (*fold.folder_notes, fold.skipped_note):
         if note:
             failures.warn(clean(note))

@@ -306,7 +306,7 @@ def test_a_language_that_the_embedder_does_not_know_is_told_once(store: Store, t
         events = read_in(into, tmp_path, embedder=embedder)
         return [event for event in events if isinstance(event, LanguagesUnknown)]
 
-    assert told(store, English()) == [LanguagesUnknown(2, ("German",), "bge-small-en")]
+    assert told(store, English()) == [LanguagesUnknown({"German": ["a.md", "c.md"]}, "bge-small-en")]
     assert told(store, English()) == [], "nothing new was read"
     assert told(Store(tmp_path / "other.duckdb"), HashEmbedder()) == [], "it may know any"
 

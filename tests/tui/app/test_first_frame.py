@@ -21,7 +21,8 @@ display = DeepthinkApp._display  # what every frame goes through
 
 def watched(app, screen, renderable):
     if not first and app.screen.query(Prompt):
-        first.extend([app.focused, [name for name in {_HEAVY!r} if name in sys.modules]])
+        told = str(app.screen.query_one("#intro").render())
+        first.extend([app.focused, told, [name for name in {_HEAVY!r} if name in sys.modules]])
     display(app, screen, renderable)
 
 DeepthinkApp._display = watched
@@ -31,8 +32,9 @@ async def main():
         await pilot.pause()
 
 asyncio.run(main())
-focused, heavy = first
+focused, told, heavy = first
 assert isinstance(focused, Prompt), focused
+assert told, "what the rest waits for"
 print(*heavy)
 """
 

@@ -231,7 +231,8 @@ def test_sources_of_the_same_title_are_told_apart() -> None:
         "Minutes › Fees · 2025-06-05",
         "Rules",
     ]
-    assert places([march, {**march, "number": 2}, rules]) == ["Minutes › Roof", "Minutes › Roof", "Rules"]
+    again: Evidence = {**march, "number": 2}
+    assert places([march, again, rules]) == ["Minutes › Roof", "Minutes › Roof", "Rules"]
     assert places([minutes("a.md"), minutes("b.md", "2025-06-05")]) == ["Minutes · a.md", "Minutes · b.md"]
     here_and_there = [minutes("a.md", collection=name) for name in ("club", "old")]
     assert places(here_and_there) == ["Minutes · club", "Minutes · old"]
