@@ -163,7 +163,6 @@ _ALL = (
     _hidden("runs.again", "o", "again", "Ask again", "Put its question into the prompt."),
     _hidden("runs.delete", "d,delete", "delete", "Delete", "Delete the run, with all of it."),
     _hidden("runs.unfinished", "u", "unfinished", "Unfinished", "Only runs without an answer yet."),
-    _hidden("runs.forget", "e", "forget", "Abandon", "Do not offer it to be resumed; it stays stored."),
     _hidden("runs.status_back", "F", "status(-1)", "Previous status", "The status before."),
     _hidden("runs.refresh", "R", "refresh", "Refresh", "Read the list again."),
     _hidden("runs.clear", "escape", "clear", "Clear", "Show all runs, none marked."),

@@ -1,4 +1,4 @@
-"""Rating a run; deleting a run, a session, or the checkpoints of a run; and what is said of each.
+"""Rating a run, correcting its plan, deleting a run or a session; and what is said of each.
 
 Checkpoints are beside the store and are deleted with their run. A run that is in progress is not deleted.
 """
@@ -11,23 +11,19 @@ from pathlib import Path
 from typing import Literal
 
 from agent import checkpoints, plans
-from agent import events as ev
 from traces.errors import DeepthinkError
 from traces.runs import (
     CorrectedPlans,
     Rating,
     Ratings,
     Run,
-    RunEnd,
     Runs,
     RunSummary,
     Session,
     Sessions,
-    StoredEvent,
     UnknownRun,
 )
 from traces.store import Store
-from tui.run.fold import fold_of
 from tui.terminal import clean, counted
 
 
@@ -144,28 +140,6 @@ def name_session(store: Store, session_id: str, name: str) -> str:
     """Call a session by a name from now on, and say so."""
     Sessions(store).rename(session_id, name)
     return f"Session {session_id} is called “{name}” now."
-
-
-def forget(store: Store, run: Run) -> None:
-    """Discard a run's checkpoints; an unfinished run is ended as cancelled. Raises `GoingOn`."""
-    check_stopped(store, run.id)
-    if run.finished is None:
-        runs, fold = Runs(store), fold_of(store, run)
-        usage = fold.to_json()["usage"]
-        finished = ev.RunFinished("cancelled", "abandoned", fold.elapsed, **usage)
-        last = runs.events(run.id)[-1]
-        runs.record(
-            run.id,
-            [StoredEvent(last.seq + 1, last.elapsed, finished.kind, finished.payload())],
-            end=RunEnd(
-                finished.status,
-                finished.stopped_because,
-                answer=run.answer,
-                standalone=run.standalone,
-                **usage,
-            ),
-        )
-    checkpoints.discard(store, run.id)
 
 
 def session_title(session: Session) -> str:

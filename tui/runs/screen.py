@@ -20,7 +20,7 @@ from tui.app.failure import failure_text
 from tui.app.keys import bindings
 from tui.app.reach import go_to_ask
 from tui.app.work import Failed, in_background
-from tui.runs.actions import as_of_now, delete_run, forget, rate, rating_text
+from tui.runs.actions import as_of_now, delete_run, rate, rating_text
 from tui.runs.compare import CompareScreen
 from tui.runs.list import RunList, RunPreview, StoredRun, read_run
 from tui.runs.replay import ReplayScreen
@@ -280,7 +280,7 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
             return True
         if action in {"open", "mark", "rate", "plan", "export", "again", "delete"}:
             return self._current is not None
-        if action in {"resume", "forget"}:
+        if action == "resume":
             previewed, current = self._preview, self._current
             return bool(
                 previewed and current and (previewed.run.id, previewed.state) == (current.id, "resumable")
@@ -339,19 +339,6 @@ them. `g`, `p` and `w` rate the answer as good, partly good or wrong; press agai
         then = partial(self._remove_deleted, current.id)
         deleting = partial(in_background, self, work, then, group="delete")
         ConfirmScreen.ask(self, "Delete this run?", detail, "Delete", deleting)
-
-    def action_forget(self) -> None:
-        if self._preview is None:
-            return
-        run = self._preview.run
-        work = partial(forget, self.deepthink.engine.store, run)
-        abandon = partial(in_background, self, work, self._tell_forgotten, group="forget")
-        detail = f"“{one_line(run.question, 160)}” cannot be resumed then. It stays among the runs."
-        ConfirmScreen.ask(self, "Abandon this run?", detail, "Abandon", abandon)
-
-    def _tell_forgotten(self, _: None) -> None:
-        self.notify("The run is abandoned.")
-        self.action_refresh()
 
     def _remove_deleted(self, run_id: str, message: str) -> None:
         self.query_one(RunList).take_out(run_id)
