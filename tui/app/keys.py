@@ -186,7 +186,6 @@ _ALL = (
     _first("plan.close", "escape", "dismiss", "Close", "Leave the plan as it is."),
     Action("sessions.open", "enter", "open", "Open", "Continue this session."),
     Action("sessions.new", "n", "dismiss('')", "New", "Start a session."),
-    Action("sessions.filter", "slash", "filter", "Filter", "Only sessions with these words."),
     Action("sessions.rename", "r", "rename", "Rename", "Give the session a name."),
     Action("sessions.delete", "d,delete", "delete", "Delete", "Delete the session and its runs."),
     Action("sessions.close", "escape", "close", "Close", "Stay where you are."),

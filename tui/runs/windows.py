@@ -60,12 +60,10 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
         self.deleted: set[str] = set()  # ids of the sessions that were deleted here
         self._sessions: dict[str, Session] = {}
         self._is_read = False
-        self._filter_words: list[str] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sessions"):
             yield Static("Sessions", classes="title")
-            yield Input(placeholder="filter (/)", id="session-filter", compact=True)
             yield SessionList()
             yield Static(id="sessions-none", classes="empty", markup=False)
             yield Input(placeholder="a name, then Enter", id="session-name", compact=True)
@@ -76,39 +74,30 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
 
     def _load(self) -> None:
         work = partial(Sessions(self._store).recent, _MAX_SESSIONS)
-        in_background(self, work, self._show_loaded, group="sessions", exclusive=True)
+        in_background(self, work, self._show, group="sessions", exclusive=True)
 
-    def _show_loaded(self, sessions: list[Session]) -> None:
+    def _show(self, sessions: list[Session]) -> None:
         self._is_read = True
         self._sessions = {session.id: session for session in sessions}
-        self._show()
-        if not self._sessions:
-            self.set_focus(None)  # not the filter, which would take the key for a new session
-
-    @on(Failed)
-    def _show_failure(self, message: Failed) -> None:
-        if not self._is_read:
-            self._show_none(failure_text(self, message.error))
-            self.set_focus(None)
-
-    def _show(self) -> None:
         table = self.query_one(SessionList)
         current_id = table.current_id
         table.clear()
-        for session in self._sessions.values():
-            if all(word in f"{session.name} {session.first}".casefold() for word in self._filter_words):
-                text = one_line(session.first, _MAX_QUESTION)
-                name = f"{one_line(session.name)} · " if session.name else ""
-                table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
+        for session in sessions:
+            text = one_line(session.first, _MAX_QUESTION)
+            name = f"{one_line(session.name)} · " if session.name else ""
+            table.put(session.id, (short_time(session.latest), f"{session.runs:,}", name + text))
         table.go_to(current_id)
         if table.row_count:
             self.query_one("#sessions").remove_class("-none")
         else:
             key = deepthink(self).key_for("sessions.new")
-            self._show_none(
-                "No session matches." if self._filter_words else f"No session yet: {key} begins one."
-            )
+            self._show_none(f"No session yet: {key} begins one.")
         self.refresh_bindings()
+
+    @on(Failed)
+    def _show_failure(self, message: Failed) -> None:
+        if not self._is_read:
+            self._show_none(failure_text(self, message.error))
 
     def _show_none(self, text: str | Content) -> None:
         self.query_one("#sessions").add_class("-none")
@@ -131,25 +120,15 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             self.dismiss(self._current.id)
 
     def action_close(self) -> None:
-        """Go back to the list from an input; else close and stay in the session."""
+        """Go back to the list from the name; else close and stay in the session."""
         if isinstance(self.focused, Input):
             self._back_to_list()
         else:
             self.dismiss(None)
 
-    @on(Input.Submitted, "#session-filter")
     def _back_to_list(self) -> None:
         self.query_one("#sessions").remove_class("-naming")
         self.set_focus(self.query_one(SessionList))
-
-    def action_filter(self) -> None:
-        self.set_focus(self.query_one("#session-filter"))  # at once: the next keys belong there
-
-    @on(Input.Changed, "#session-filter")
-    def _apply_filter(self, event: Input.Changed) -> None:
-        self._filter_words = event.value.casefold().split()
-        if self._is_read:
-            self._show()
 
     def action_rename(self) -> None:
         if self._current is not None:
@@ -158,7 +137,7 @@ gives it a name, which the command line knows too, `d` deletes it with its runs.
             name.value = one_line(self._current.name)
             self.set_focus(name)  # at once: the next keys belong there
 
-    @on(Input.Submitted, "#session-name")
+    @on(Input.Submitted)
     def _rename_current(self, event: Input.Submitted) -> None:
         if self._current is not None:
             work = partial(name_session, self._store, self._current.id, one_line(event.value))
