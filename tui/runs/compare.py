@@ -22,7 +22,6 @@ from tui.app.work import Failed, in_background
 from tui.run.fold import RunFold
 from tui.run.words import decision, local_time, place, reason, status, step_question
 from tui.runs.list import StoredRun, read_run
-from tui.runs.replay import ReplayScreen
 from tui.terminal import duration, one_line
 
 SAME = "="
@@ -58,7 +57,7 @@ def compare(a: StoredRun, b: StoredRun) -> list[Section]:
         Section("Plan", plan, "" if plan else "Neither has a plan."),
         Section("Decisions", decisions, "" if decisions else "Neither took a decision."),
         _evidence(a.fold, b.fold),
-        _cost(a, b),
+        _cost(a.run, b.run),
     ]
 
 
@@ -133,25 +132,17 @@ def _citation(item: Evidence, other: Evidence | None = None) -> str:
     return f"{number} {place(item)}"
 
 
-def _cost(a: StoredRun, b: StoredRun) -> Section:
-    """What each took; the sign of what differs is B's amount over A's, if both have one."""
-    amounts: dict[str, tuple[float | None, ...]] = {
-        "time": tuple(fold.finished.seconds if fold.finished else None for fold in (a.fold, b.fold)),
-        "model calls": (a.run.model_calls, b.run.model_calls),
-        "tokens read": (a.run.evaluated, b.run.evaluated),
-        "tokens reused": (a.run.reused, b.run.reused),
-        "tokens written": (a.run.generated, b.run.generated),
+def _cost(a: Run, b: Run) -> Section:
+    """What each took."""
+    amounts: dict[str, tuple[float | None, float | None]] = {
+        "time": (a.seconds, b.seconds),
+        "model calls": (a.model_calls, b.model_calls),
+        "tokens read": (a.evaluated, b.evaluated),
+        "tokens reused": (a.reused, b.reused),
+        "tokens written": (a.generated, b.generated),
     }
-    rows: list[Row] = []
-    for name, (first, second) in amounts.items():
-        row = _row(_amount(name, first), _amount(name, second))
-        if first and second and row.sign != SAME:
-            row = row._replace(sign=f"×{second / first:.3g}")
-        rows.append(row)
-    divided = any(row.sign.startswith("×") for row in rows)
-    return Section(
-        "Cost", rows, "The number after × is how many times A’s amount B took." if divided else ""
-    )
+    rows = [_row(_amount(name, first), _amount(name, second)) for name, (first, second) in amounts.items()]
+    return Section("Cost", rows)
 
 
 def _amount(name: str, amount: float | None) -> str:
@@ -169,14 +160,12 @@ class CompareScreen(DeepScreen):
     HELP = """\
 ### Two runs
 
-`=` is the same in both, `≠` differs, `A only` and `B only` say which has it. A number with `×` is B's
-amount divided by A's. `1` and `2` replay either, `s` swaps them.
+`=` is the same in both, `≠` differs, `A only` and `B only` say which has it.
 """
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__()
         self._ids = (first, second)
-        self._pair: tuple[StoredRun, StoredRun] | None = None
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compare-head", classes="row"):
@@ -197,11 +186,9 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        if self._pair is None:
-            self.query_one("#compare-state", Static).update(failure_text(self, message.error))
+        self.query_one("#compare-state", Static).update(failure_text(self, message.error))
 
     async def _show(self, pair: tuple[StoredRun, StoredRun]) -> None:
-        self._pair = pair
         for name, compared, side in zip(("A", "B"), pair, ("first", "second"), strict=True):
             about = f"{local_time(compared.run.started)} · run {compared.run.id}"
             head = Content.assemble((name, "bold"), "  ", (about, "$foreground 65%"))
@@ -209,8 +196,6 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
         page = self.query_one("#compare")
         await page.remove_children()
         await page.mount_all(list(self._sections(pair)))
-        page.scroll_home(animate=False)
-        self.refresh_bindings()
 
     @staticmethod
     def _sections(pair: tuple[StoredRun, StoredRun]) -> Iterator[Widget]:
@@ -220,17 +205,6 @@ amount divided by A's. `1` and `2` replay either, `s` swaps them.
                 yield Static(section.words, classes="words", markup=False)
             for row in section.rows:
                 yield _build_row(row)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return True if action == "dismiss" else self._pair is not None
-
-    def action_replay(self, index: int) -> None:
-        if self._pair is not None:
-            self.app.push_screen(ReplayScreen(self._pair[index].run.id))
-
-    async def action_swap(self) -> None:
-        if self._pair is not None:
-            await self._show((self._pair[1], self._pair[0]))
 
 
 def _build_row(row: Row) -> Widget:

@@ -101,9 +101,7 @@ def short_time(moment: datetime) -> str:
 
 _LOOK_AHEAD_ROWS = 40  # the next page is loaded this many rows before the last
 _MAX_QUESTION = 200  # characters; no row is wider
-_BESIDES = tuple(
-    f"runs.{name}" for name in ("status", "plan", "mark", "again", "delete", "unfinished")
-)
+_BESIDES = tuple(f"runs.{name}" for name in ("status", "plan", "mark", "again", "delete", "unfinished"))
 """Actions that do not fit in the footer in 80 columns; the preview names their keys."""
 _UNBROKEN = "\u00a0"
 _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}

@@ -1,4 +1,4 @@
-"""Two runs held against each other: what is said of them, and every key of the screen."""
+"""Two runs held against each other: what is said of them, and choosing them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tui.app.app import DeepthinkApp
 from tui.assemble import open_store
 from tui.runs.compare import CompareScreen, Row, compare
 from tui.runs.list import StoredRun, read_run
-from tui.runs.replay import ReplayScreen
 from tui.runs.screen import RunsScreen
 
 pytestmark = pytest.mark.usefixtures("bare")
@@ -78,9 +77,8 @@ def test_two_runs_are_compared_section_by_section() -> None:
     ]
     assert sections["Evidence"].words == "1 in both, 0 only in A, 1 only in B"
     time, calls, *_ = sections["Cost"].rows
-    assert time == Row(f"×{6.2 / 1.1:.3g}", "time: 1.1 s", "time: 6.2 s")
+    assert time == Row("≠", "time: 1.1 s", "time: 6.2 s")
     assert calls == Row("=", "model calls: 2")
-    assert "how many times A’s amount B took" in sections["Cost"].words
 
 
 def test_long_questions_leave_room_for_the_answers() -> None:
@@ -98,7 +96,7 @@ def texts(screen: CompareScreen) -> list[str]:
     return [str(line.content) for line in screen.query_one("#compare").query(Static)]
 
 
-async def test_two_runs_are_chosen_in_the_list_swapped_and_replayed(app: DeepthinkApp) -> None:
+async def test_two_runs_are_chosen_in_the_list(app: DeepthinkApp) -> None:
     first, second = two_runs()
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, 2)
@@ -107,12 +105,4 @@ async def test_two_runs_are_chosen_in_the_list_swapped_and_replayed(app: Deepthi
         assert second in text_of(screen, "#compare-first")
         assert first in text_of(screen, "#compare-second")
         assert "A only" in texts(screen)
-        await pilot.press("s")
-        await until(pilot, lambda: "B only" in texts(screen))
-        for key, run_id in (("1", first), ("2", second)):
-            replay = await opens(pilot, ReplayScreen, key)
-            await until(pilot, lambda: replay.player.position)  # noqa: B023 - awaited at once
-            assert replay.player.fold.run_id == run_id
-            await pilot.press("escape")
-            await until(pilot, lambda: app.screen is screen)
         await opens(pilot, RunsScreen, "escape")

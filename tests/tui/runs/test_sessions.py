@@ -48,9 +48,7 @@ def shown(screen: SessionsScreen) -> list[str]:
     return [" ".join(map(str, table.get_row_at(row))) for row in range(table.row_count)]
 
 
-async def test_a_session_is_named_in_place(
-    two: list[str], app: DeepthinkApp
-) -> None:
+async def test_a_session_is_named_in_place(two: list[str], app: DeepthinkApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen, chosen = await opened(pilot, 2)
         await pilot.press("down", "r", *"bearings", "enter")
