@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Markdown, Static
+from textual.widgets import Input, Markdown, Static, TextArea
 
 from tui.app.base import KeyLine
 from tui.app.keys import ACTIONS, ACTIONS_BY_ID, bindings
@@ -64,40 +64,6 @@ _IN_ENGLISH: Final[Mapping[str, str]] = {
     "page down": "Go down by a page",
     "page left": "Go left by a page",
     "page right": "Go right by a page",
-    "cursor word left": "Go left by a word",
-    "cursor word right": "Go right by a word",
-    "cursor line start": "Go to the start of the line",
-    "cursor line end": "Go to the end of the line",
-    "cursor up select": "Select the line above",
-    "cursor down select": "Select the line below",
-    "cursor left select": "Select the character to the left",
-    "cursor right select": "Select the character to the right",
-    "cursor left word select": "Select the word to the left",
-    "cursor right word select": "Select the word to the right",
-    "cursor line start select": "Select to the start of the line",
-    "cursor line end select": "Select to the end of the line",
-    "move cursor left": "Go left",
-    "move cursor right or accept the completion suggestion": "Go right",
-    "move cursor left a word": "Go left by a word",
-    "move cursor right a word": "Go right by a word",
-    "move cursor left and select": "Select the character to the left",
-    "move cursor right and select": "Select the character to the right",
-    "move cursor left a word and select": "Select the word to the left",
-    "move cursor right a word and select": "Select the word to the right",
-    "go to start": "Go to the start of the line",
-    "go to end": "Go to the end of the line",
-    "select line": "Select the line",
-    "select line start": "Select to the start of the line",
-    "select line end": "Select to the end of the line",
-    "delete character left": "Delete the character to the left",
-    "delete character right": "Delete the character to the right",
-    "delete left to start of word": "Delete the word to the left",
-    "delete right to start of word": "Delete the word to the right",
-    "delete to line start": "Delete to the start of the line",
-    "delete to line end": "Delete to the end of the line",
-    "delete all to the left": "Delete to the start of the line",
-    "delete all to the right": "Delete to the end of the line",
-    "delete line": "Delete the line",
     "cursor to parent": "Go to what it is in",
     "cursor to next ancestor": "Go to what follows that which it is in",
     "cursor to previous sibling": "Go to the one before, at the same level",
@@ -149,14 +115,17 @@ def _draw_keys(rows: Sequence[_Row], width: int) -> Content:
 
 
 def _groups(screen: Screen[object]) -> tuple[dict[str, list[_Row]], dict[str, list[_Row]]]:
-    """The actions possible on ``screen`` now, by place, the nearest first, and all others by place."""
+    """The actions possible on ``screen`` now, by place, the nearest first, and all others by place.
+
+    The keys with which a text field is edited are those of any editor, and left out.
+    """
     display = screen.app.get_key_display
     keys: dict[str, list[str]] = {}
     textual_keys: dict[str, list[str]] = {}
-    for _, binding, enabled, _ in screen.active_bindings.values():
+    for node, binding, enabled, _ in screen.active_bindings.values():
         if enabled and (action_id := binding.id or "") in ACTIONS_BY_ID:
             keys.setdefault(action_id, []).append(display(binding))
-        elif enabled and binding.description and not binding.system:
+        elif enabled and binding.description and not (binding.system or isinstance(node, Input | TextArea)):
             text = binding.description.capitalize()
             text = _IN_ENGLISH.get(text.lower(), text)
             textual_keys.setdefault(text, []).append(display(binding))
