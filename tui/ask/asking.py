@@ -76,7 +76,6 @@ def request_of(typed: AskOptions, settings: Settings, *, interactive: bool) -> R
         decider=settings.decider,
         shadow=settings.shadow,
         budget=settings.budget,
-        route=typed.route,
         length=settings.length,
         approve=settings.approve or ("ask" if interactive else "always"),
         interactive=interactive,

@@ -68,10 +68,6 @@ def ask(
     go_on: Annotated[
         bool, typer.Option("--continue", "-C", help="Continue the last conversation.")
     ] = False,
-    route: Annotated[
-        Literal["single", "deep"] | None,
-        typer.Option(help="One search, or research in steps; by default, what the question needs."),
-    ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="A short answer.")] = False,
     report: Annotated[bool, typer.Option("--report", help="A long answer, with sections.")] = False,
     approve: _Approve = None,
@@ -120,7 +116,6 @@ def ask(
     typed = AskOptions(
         question_of(question),
         collection or (),
-        route or "",
         session,
         go_on,
         filter_pairs(sender, after, before, kind, folder),

@@ -23,7 +23,6 @@ from tui.run.words import CHOICES, Block, doubts, places, preview
 from tui.terminal import console, is_live, one_line, print_json, shell_word
 
 Form = Literal["auto", "plain", "quiet", "json"]
-Route = Literal["", "single", "deep"]
 
 _EXCERPT_LENGTH = 160  # characters of a passage
 _LETTERS: Mapping[str, str] = {"accept": "a", "rewrite": "r", "search": "s", "stop": "t"}
@@ -35,7 +34,6 @@ class AskOptions:
 
     question: str
     collections: Sequence[str] = ()  # without any, those of the session's last question
-    route: Route = ""
     session: str | None = None
     go_on: bool = False
     filters: Sequence[tuple[str, str]] = ()  # names and values

@@ -116,10 +116,10 @@ def test_options_become_the_request(asked: list[tuple[Request, Settings]], deept
     request, settings = asked.pop()
     assert request == Request("Why?", approve="always"), "nobody is there to be asked"
     assert settings.web is False
-    flags = ("--route", "single", "--report", "--approve", "never", "--web")
+    flags = ("--report", "--approve", "never", "--web")
     assert deepthink("ask", "Why?", *flags).code == 0
     request, settings = asked.pop()
-    assert request == Request("Why?", route="single", length="report", approve="never")
+    assert request == Request("Why?", length="report", approve="never")
     assert settings.web is True
     for setting in ("web true", "length report", "approve ask", "collection facts", "shadow learned"):
         put(*setting.split())
@@ -216,7 +216,6 @@ def test_wrong_input_is_one_sentence_and_a_way_out(library: Path, deepthink: Run
         ((QUESTION, "--after", "2026", "--before", "2025"), "No day is both after 2026 and before 2025"),
         ((QUESTION, "--after", "2025-06", "--before", "2025"), "No day is both"),
         ((QUESTION, "-s", "x", "-C"), "--session and --continue exclude each other"),
-        ((QUESTION, "--route", "wide"), "'wide' is not one of"),
         (("",), "The question is empty."),
         (("?",), "The question has no words."),
         (("why " * 12_500,), "too long: it has 49,999 characters"),
