@@ -78,16 +78,6 @@ models = _completer(partial(_models, ("chat", "embedder", "reranker")))
 chat_models = _completer(partial(_models, ("chat",)))
 
 
-profiles = _completer(lambda: [("lean", "few model calls"), ("seed", "asks the model at every turn")])
-deciders = _completer(
-    lambda: [
-        ("rules", "follow the plan"),
-        ("llm", "ask the language model"),
-        ("learned", "the active policy"),
-    ]
-)
-
-
 @_completer
 def policies() -> Iterable[_Completion]:
     from policy.serving.registry import Registry

@@ -39,20 +39,12 @@ def ask(
     question: Asked = None,
     collection: Collections = None,
     profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="lean: few model calls; seed: asks the model at every turn.",
-            autocompletion=completion.profiles,
-        ),
+        Literal["lean", "seed"] | None,
+        typer.Option(help="lean: few model calls; seed: asks the model at every turn."),
     ] = None,
     decider: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What decides whether to continue or stop: rules, llm, learned.",
-            autocompletion=completion.deciders,
-        ),
+        Literal["rules", "llm", "learned"] | None,
+        typer.Option(help="What decides whether to continue or stop."),
     ] = None,
     model: Model = None,
     session: Annotated[

@@ -220,8 +220,7 @@ def test_wrong_input_is_one_sentence_and_a_way_out(library: Path, deepthink: Run
         (("?",), "The question has no words."),
         (("why " * 12_500,), "too long: it has 49,999 characters"),
         ((QUESTION, "-c", "nope"), "no collection “nope”; the library has: facts"),
-        ((QUESTION, "--profile", "nope"), "--profile: it has to be lean or seed, not “nope”"),
-        ((QUESTION, "--decider", "nope"), "--decider: it has to be rules, llm or learned"),
+        ((QUESTION, "--profile", "nope"), "'nope' is not one of 'lean', 'seed'"),
         ((QUESTION, "--steps", "0"), "--steps: it has to be at least 1"),
     ):
         assert words in deepthink("ask", *arguments).refused()
