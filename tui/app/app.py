@@ -234,9 +234,9 @@ class DeepthinkApp(App[int]):
         self.set_keymap(self.keys)
 
     def key_for(self, action_id: str) -> str:
-        """The first key that is mapped to an action, for display; "" if it has none."""
+        """The first key that is mapped to an action, for display."""
         key = self.keys.get(action_id, ACTIONS_BY_ID[action_id].key).split(",")[0]
-        return self.get_key_display(Binding(key, "")) if key else ""
+        return self.get_key_display(Binding(key, ""))
 
     def key_of(self, action_id: str) -> str:
         """The key of an action that is possible now, for display; "" if it has none."""

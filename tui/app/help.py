@@ -140,8 +140,8 @@ def _groups(screen: Screen[object]) -> tuple[dict[str, list[_Row]], dict[str, li
     for action in ACTIONS_BY_ID.values():
         if action.id not in keys:
             mapped = screen.app._keymap.get(action.id, action.key)  # Textual resolves active bindings only
-            displays = [display(Binding(key, "")) for key in mapped.split(",") if key]
-            elsewhere.setdefault(_title(action.place), []).append(_row(displays or ["palette"], action.id))
+            displays = [display(Binding(key, "")) for key in mapped.split(",")]
+            elsewhere.setdefault(_title(action.place), []).append(_row(displays, action.id))
     return here, elsewhere
 
 

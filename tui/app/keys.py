@@ -26,7 +26,7 @@ class Action:
     """Something the user can do."""
 
     id: str  # for remapping: `place.name`
-    key: str  # Textual's names of the keys, separated by commas; "" if only the palette offers the action
+    key: str  # Textual's names of the keys, separated by commas
     does: str  # Textual's action, with its arguments
     label: str  # one to three words, for the footer
     help: str  # what it does, in one sentence
@@ -84,7 +84,6 @@ _ALL = (
     _first("ask.new", "ctrl+k", "new_session", "New", "Start a new conversation."),
     _first("ask.retry", "ctrl+e", "retry", "Edit", "Edit the last question and ask again."),
     _hidden_first("ask.find", "ctrl+f", "find", "Find", "Find words in the conversation."),
-    Action("ask.older", "", "older", "Earlier turns", "Show more of the session's earlier turns."),
     _hidden_first("ask.up", "pageup", "scroll('up')", "Scroll up", "Scroll the conversation."),
     _hidden_first("ask.down", "pagedown", "scroll('down')", "Scroll down", "Scroll the conversation."),
     _hidden_first("ask.end", "ctrl+end", "scroll('end')", "To the end", "Follow the answer."),
@@ -225,7 +224,6 @@ _ALL = (
     _hidden("settings.refresh", "r", "refresh", "Read again", "Read the settings file again."),
     Action("choice.select", "enter", "select", "Choose", "Set it to the value under the cursor."),
     Action("doctor.again", "r", "again", "Check again", "Check everything once more."),
-    Action("doctor.copy", "c", "copy", "Copy report", "Put the report on the clipboard, for an issue."),
     Action("confirm.yes", "y", "dismiss(True)", "Yes", "Confirm."),
     Action("confirm.no", "n,escape", "dismiss(False)", "No", "Leave everything as it is."),
     _hidden("confirm.move", "left,right", "app.focus_next", "Other", "Move to the other choice."),
@@ -309,7 +307,6 @@ def bindings(*places: str) -> list[BindingType]:
         )
         for place in places
         for action in ACTIONS[place]
-        if action.key
     ]
 
 

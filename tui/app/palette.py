@@ -111,7 +111,7 @@ class Actions(Provider):
         for action in ACTIONS_BY_ID.values():
             mode = _MODES.get(action.place, action.place)
             if mode in openings and action.place not in places_here:
-                name = f"{openings[mode]}: {action.label}  {app.key_for(action.id)}".strip()
+                name = f"{openings[mode]}: {action.label}  {app.key_for(action.id)}"
                 run = partial(go, app, mode, action)
                 yield name, action.help, f"{action.help} {action.id}", run
 
@@ -127,8 +127,7 @@ def go(app: DeepthinkApp, mode: str, action: Action) -> None:
         if action.id in _AT_ONCE and owner is not None:
             await app.run_action(action.does, owner)
         else:
-            key = app.key_for(action.id)
-            app.notify(f"{key}: {action.help}" if key else action.help, markup=False)
+            app.notify(f"{app.key_for(action.id)}: {action.help}", markup=False)
 
     screen.call_after_refresh(act)
 
@@ -173,7 +172,7 @@ def take_theme(app: DeepthinkApp, name: str) -> None:
 def _owner(screen: Screen[Any], action: Action) -> DOMNode | None:
     """The node for an action whose key is inactive now: the screen, or a visible widget on it."""
     _, name, _ = parse(action.does)
-    if hasattr(screen, f"action_{name}") and (not action.key or _binds(screen, action.id)):
+    if hasattr(screen, f"action_{name}") and _binds(screen, action.id):
         return screen
     return next((node for node in screen.query("*") if node.display and _binds(node, action.id)), None)
 

@@ -202,7 +202,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         line = self.query_one("#earlier", Static)
         count = len(self._earlier)
         line.display = bool(count)
-        line.update(f"▴ {counted(count, 'earlier turn')}: scroll up here, or “Earlier turns”")
+        line.update(f"▴ {counted(count, 'earlier turn')}: scroll up here")
 
     @property
     def turns(self) -> Sequence[Exchange]:
@@ -220,11 +220,6 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
         """The last turn that has citations, asks the user something, or offers what to do next."""
         turns = reversed(self.turns)
         return next((turn for turn in turns if turn.box or turn.has_citations or turn.has_offers), None)
-
-    @property
-    def has_earlier(self) -> bool:
-        """Whether some turns are not shown yet."""
-        return bool(self._earlier)
 
     def find(self, words: str, by: int) -> tuple[int, int]:
         """Mark a match and scroll to it: the last one for new words, else ``by`` further, wrapping around.

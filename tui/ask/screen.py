@@ -456,9 +456,6 @@ Every `[n]` of the answer opens its passage.
         if not self._blocked_by_run():  # a run may have begun while the session was read
             await self.open_session(loaded)
 
-    def action_older(self) -> None:
-        self.query_one(Conversation).want_earlier()
-
     @on(Conversation.EarlierWanted)
     def _read_earlier(self, message: Conversation.EarlierWanted) -> None:
         load = partial(load_turns, self.deepthink.engine, message.runs)
@@ -734,7 +731,9 @@ Every `[n]` of the answer opens its passage.
 
     def action_scroll(self, direction: str) -> None:
         conversation = self.query_one(Conversation)
-        if direction == "up":
+        if direction == "up" and not conversation.scroll_y:
+            conversation.want_earlier()  # also where all that is shown fits the view
+        elif direction == "up":
             conversation.scroll_page_up(animate=False)
         elif direction == "down":
             conversation.scroll_page_down(animate=False)
@@ -744,8 +743,6 @@ Every `[n]` of the answer opens its passage.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _WHILE_IT_RUNS:
             return self.live is not None and not (action == "add" and action in self.idle_actions)
-        if action == "older":
-            return self.is_mounted and self.query_one(Conversation).has_earlier
         return True
 
 

@@ -16,7 +16,6 @@ from tui.app.base import DeepScreen
 from tui.app.failure import in_words_of_the_app, way_out
 from tui.app.keys import bindings
 from tui.app.lists import Sheet
-from tui.app.main import release
 from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
 from tui.run.live import take_mended_settings
@@ -94,7 +93,7 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
     # --- doing -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return {"again": not self._examining, "copy": bool(self._findings)}.get(action, True)
+        return action != "again" or not self._examining
 
     def action_again(self) -> None:
         self._findings.clear()
@@ -112,16 +111,6 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
                 self.call_later(self._add_finding, finding)
 
         in_background(self, examine, lambda _none: self._finish(), group="examine")
-
-    def action_copy(self) -> None:
-        """Copy the findings as text, for an issue or a mail."""
-        lines = [f"deepthink {release()}"]
-        for finding in self._findings:
-            lines.append(f"{finding.state:<8}{finding.name}: {finding.detail}")
-            if finding.way_out:
-                lines.append(f"{'':<8}→ {finding.way_out}")
-        self.app.copy_to_clipboard("\n".join(lines) + "\n")
-        self.notify("Copied; look through it before you publish it: it names folders.")
 
     def _add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
