@@ -268,24 +268,14 @@ A fetched file is kept only if its sha256 is its publisher's; a fetch that was s
         self.action_refresh()
         if message.failure is not None:
             self.post_message(message.failure)
-        elif isinstance(job, PullJob) and not stopped:
-            self._offer(job.names[0])
-        elif isinstance(job, PullJob):
+        elif isinstance(job, PullJob) and stopped:
             self._tell("Stopped; what was fetched is kept.")
+        elif isinstance(job, PullJob):
+            self._tell(f"✓ {job.names[0]} is here.")
+            if self.app.screen is not self:
+                self.notify(f"{job.names[0]} is here.", title="Models", markup=False)
         elif isinstance(job, ProbeJob):
             self._tell("Stopped." if stopped else f"{job.row.label} is measured.")
-
-    def _offer(self, name: str) -> None:
-        self._tell(f"✓ {name} is here.")
-        row = next((row for row in self._local_rows if row.name == name), None)
-        if row is None or row.used:
-            return
-        if self.app.screen is self:
-            then = partial(self._use, row.name, row.role)
-            ConfirmScreen.ask(self, f"Use {row.label} from now on?", row.about, "Use", then)
-        else:  # a dialog would take the keys from a user who is typing
-            key = self.deepthink.key_for("app.models")
-            self.notify(f"{row.label} is here; {key} uses it.", title="Models", markup=False)
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:

@@ -121,7 +121,8 @@ async def test_what_is_here_what_is_not_and_what_is_in_use(
         await until(pilot, lambda: rows.row is not None and rows.row.role == "embedder")
         assert "Apache-2.0" not in _shown(app, "detail")
         assert _shown(app, "servers") == "Ollama at http://127.0.0.1:1 has 2 models."
-        _uninstall(machine.folder / QWEN_CODER_1_5B.name)
+        for path in (machine.folder / QWEN_CODER_1_5B.name).iterdir():
+            path.unlink()
         await pilot.press("u")
         await _at(app, pilot, QWEN_CODER_1_5B.name)
         await until(pilot, lambda: "the settings name it, and it is not" in _shown(app, "detail"))
@@ -186,7 +187,7 @@ async def test_another_model_is_used_from_now_on_from_the_list_or_by_its_path(
         assert load().embedder == str(machine.folder / BGE_SMALL_EN.name)
 
 
-async def test_a_pull_shows_its_progress_and_offers_the_model(machine: _Machine, app: DeepthinkApp) -> None:
+async def test_a_pull_shows_its_progress_and_brings_the_model(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
@@ -203,35 +204,21 @@ async def test_a_pull_shows_its_progress_and_offers_the_model(machine: _Machine,
         assert len(app.failures) == 1
         assert not app.screen.query_one("#pull").display
         machine.fails = None
-        for answer in ("n", "y"):
-            await pilot.press("p")
-            await comes(pilot, ConfirmScreen)
-            assert load().model == QWEN_CODER_1_5B.name
-            await pilot.press(answer)
-            if answer == "n":
-                await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _shown(app))
-                _uninstall(machine.folder / QWEN_CODER_0_5B.name)
-                await pilot.press("u")
-                await until(pilot, lambda: "not here" in _line(app, QWEN_CODER_0_5B.name))
+        await pilot.press("p")
+        await until(pilot, lambda: "✓ qwen2.5-coder-0.5b is here." in _shown(app))
+        await until(pilot, lambda: "not here" not in _line(app, QWEN_CODER_0_5B.name))
+        assert load().model == QWEN_CODER_1_5B.name
+        await pilot.press("enter")
         await until(pilot, lambda: load().model == QWEN_CODER_0_5B.name)
 
 
-async def test_a_pull_that_ends_behind_a_window_takes_no_keys(machine: _Machine, app: DeepthinkApp) -> None:
+async def test_a_pull_that_ends_behind_a_window_is_told(machine: _Machine, app: DeepthinkApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await _at(app, pilot, QWEN_CODER_0_5B.name)
         machine.hold.clear()
         await pilot.press("p", "f1")
-        window = app.screen
         machine.hold.set()
-        await until(pilot, lambda: toasts(app))
-        assert toasts(app) == [f"{QWEN_CODER_0_5B.name} is here; f7 uses it."]
-        await pilot.press("y")
-        assert (app.screen, load().model) == (window, QWEN_CODER_1_5B.name)
-
-
-def _uninstall(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
+        await until(pilot, lambda: toasts(app) == [f"{QWEN_CODER_0_5B.name} is here."])
 
 
 async def test_a_model_is_measured(make_app: MakeApp, machine: _Machine) -> None:
