@@ -52,7 +52,6 @@ class Player:
         self.clock = list(accumulate(waits, initial=0.0))  # when each is played, in seconds
         self._run_id = run_id
         self.position = 0  # the number of events that have happened
-        self.elapsed = 0.0  # seconds of the run until then, or since then if it plays
         self.fold = RunFold(run_id=run_id)  # after these
         self.steps = [
             n for n, event in enumerate(self.events, start=1) if isinstance(event, ev.StepStarted)
@@ -61,6 +60,11 @@ class Player:
     @property
     def over(self) -> bool:
         return self.position >= len(self.events)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the run until the position."""
+        return self._times[self.position - 1] if self.position else 0.0
 
     @property
     def total(self) -> float:
@@ -82,24 +86,13 @@ class Player:
         else:
             changed = self.fold.take_all(self.events[self.position : position]) | {"meters"}
         self.position = position
-        self._set_elapsed(self._times[position - 1] if position else 0.0)
+        if not self.fold.over:  # heartbeats are not stored
+            self.fold.elapsed = self.elapsed
         return changed
 
     def play(self, clock: float) -> frozenset[Part]:
-        """Go to where it is after playing for ``clock`` seconds: the time of a cut wait passes faster."""
-        changed = self.seek(bisect_right(self.clock, clock))
-        if not self.position or self.over:
-            return changed
-        (begun, ends), (before, after) = (
-            times[self.position - 1 : self.position + 1] for times in (self.clock, self._times)
-        )
-        self._set_elapsed(before + (clock - begun) / (ends - begun) * max(0.0, after - before))
-        return changed | {"meters"}
-
-    def _set_elapsed(self, seconds: float) -> None:
-        self.elapsed = seconds
-        if not self.fold.over:  # heartbeats are not stored
-            self.fold.elapsed = seconds
+        """Go to where it is after playing for ``clock`` seconds."""
+        return self.seek(bisect_right(self.clock, clock))
 
     def step_position(self, by: int) -> int:
         """The position of the next research step (``by`` 1; else the end), or of the previous one (-1)."""
