@@ -110,9 +110,8 @@ _RATINGS = {"good": "✓ good", "partly": "~ partly", "wrong": "✗ wrong"}
 class RunList(RowTable):
     """Stored runs, newest first; a marked run begins with ``▸``."""
 
-    WIDTHS: ClassVar[Mapping[str, int]] = {"question": 0, "status": 10, "rating": 8, "time": 6, "when": 11}
-    RIGHT = frozenset({"time"})
-    QUIET = frozenset({"when", "time"})
+    WIDTHS: ClassVar[Mapping[str, int]] = {"question": 0, "status": 10, "rating": 8, "when": 11}
+    QUIET = frozenset({"when"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,7 +150,6 @@ class RunList(RowTable):
             ("▸ " if run.id == self.marked else "") + one_line(run.question, _MAX_QUESTION),
             status(run, partial=run.partial).removeprefix("answered "),  # no room for more than “in part”
             _RATINGS.get(run.rating, ""),
-            _format_seconds(run.seconds),
             short_time(run.started),
         )
         self.put(run.id, values)
@@ -168,16 +166,6 @@ class RunList(RowTable):
         for row_id in (previous, run_id):
             if row_id in self._runs:
                 self.show(self._runs[row_id])
-
-
-def _format_seconds(seconds: float | None) -> str:
-    """Seconds in six columns: ``8.3 s``, ``59 s``, ``12:05``, ``3 h``."""
-    if seconds is None:
-        return ""
-    if seconds < 59.5:
-        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}" if minutes < 100 else f"{minutes / 60:.0f} h"
 
 
 @dataclass(frozen=True, slots=True)
