@@ -185,7 +185,6 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         elif self._panel.job is not None:
             self._panel.put_away()
             self.remove_class("-training")
-            self._label()
             self._take_focus()
         else:
             self._begin()
@@ -224,7 +223,6 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
 
     @on(TrainingPanel.Changed)
     def _report_training(self, message: TrainingPanel.Changed) -> None:
-        self._label()
         self.refresh_bindings()
         if not message.ended:
             return
@@ -261,9 +259,3 @@ often two sources agree, your labels, and the ratings given on the screen *Runs*
         """The policy under the cursor, if it could become active."""
         row = self.query_one(PoliciesPane).row
         return row if row is not None and not row.active and row.verdict != "unusable" else None
-
-    def _label(self) -> None:
-        """Show the progress of the training in the label of its tab."""
-        self.query_one(TabbedContent).get_tab("training").label = Content(
-            f"Training {self._panel.sign}".rstrip()
-        )

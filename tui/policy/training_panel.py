@@ -213,11 +213,6 @@ class TrainingFold:
     verdict: Gate | None = None
     finished: progress.Finished | None = None
 
-    @property
-    def share(self) -> float:
-        """The share of steps done; 0 while their number is unknown."""
-        return self.trained.step / self.trained.steps if self.trained else 0.0
-
     def take(self, event: progress.TrainingEvent) -> None:
         match event:
             case progress.Began():
@@ -258,7 +253,7 @@ same one again resumes it, but a forest starts anew.
 
     @dataclass
     class Changed(Message):
-        """The training began, progressed or ended."""
+        """The training began, is being stopped, or ended."""
 
         ended: bool = False
 
@@ -313,28 +308,14 @@ same one again resumes it, but a forest starts anew.
         """Whether the training, once stopped, continues from where it was; a forest does not."""
         return self._request is not None and self._request.resumes
 
-    @property
-    def sign(self) -> str:
-        """The progress or result in a word; "" if there is no training."""
-        if self.job is None:
-            return ""
-        if self.running:
-            phase = self.fold.began.phase
-            return f"▸ {f'{self.fold.share:.0%}' if phase == 'train' else _PHASES.get(phase, '…')}"
-        if self.failure is not None and self.failure.error.kind == "cancelled":
-            return "■"
-        return "✓" if self.fold.verdict is not None and self.fold.verdict.passed else "✗"
-
     def on_unmount(self) -> None:
         if self.job is not None and self.running:
             self.job.leave()
 
     def _catch_up(self) -> None:
         if self.running:
-            changed = self._take_events()
+            self._take_events()
             self.redraw()
-            if changed:
-                self.post_message(self.Changed())
 
     @on(Job.Ended)
     def _end_job(self, message: Job.Ended) -> None:
@@ -347,13 +328,11 @@ same one again resumes it, but a forest starts anew.
         if message.failure is not None and message.failure.error.kind != "cancelled":
             self.post_message(message.failure)  # the app shows it too
 
-    def _take_events(self) -> bool:
-        events = self.job.drain() if self.job is not None else []
-        for event in events:
+    def _take_events(self) -> None:
+        for event in self.job.drain() if self.job is not None else ():
             self.fold.take(event)
             if isinstance(event, progress.Began):
                 self._since = time.monotonic()
-        return bool(events)
 
     # --- drawing ---------------------------------------------------------------------------------
 
@@ -382,7 +361,8 @@ same one again resumes it, but a forest starts anew.
             time_left = ""
             if math.isfinite(step.seconds_left) and step.step < step.steps:
                 time_left = f", about {duration(step.seconds_left)} left"
-            lines.append(gauge(fold.share, _BAR) + f" step {step.step:,} of {step.steps:,}{time_left}")
+            words = f" step {step.step:,} of {step.steps:,}{time_left}"
+            lines.append(gauge(step.step / step.steps, _BAR) + words)
         elif self.running:
             elapsed = time.monotonic() - self._since
             so_far = f"  {duration(elapsed)} so far" if elapsed >= _SILENT else ""
