@@ -155,15 +155,10 @@ class DeepthinkApp(App[int]):
         self.take_keys(self._appearance.keys)
         self.call_later(self._handle_next_key)
         if self._paths_to_add:
-            self.call_after_refresh(self._offer_to_add)
+            self.call_after_refresh(self.in_library, lambda library: library.action_add(self._paths_to_add))
         if self._prepare:
             self.call_after_refresh(in_background, self, self.engine.prepare, group="prepare")
             self.call_after_refresh(in_background, self, self.engine.keep_in_step, group="folders")
-
-    def _offer_to_add(self) -> None:
-        self.action_mode("library")
-        screen = cast("LibraryScreen", self.screen)
-        screen.call_after_refresh(screen.action_add, self._paths_to_add)
 
     async def on_event(self, event: events.Event) -> None:
         """Handle one key after the other, so that the next goes to what this one opens or focuses."""
@@ -261,6 +256,12 @@ class DeepthinkApp(App[int]):
             cast(DeepScreen, self.screen).focus_input()
         else:
             self.switch_mode(name)
+
+    def in_library(self, act: Callable[[LibraryScreen], object]) -> None:
+        """Go to the library, and act there once it is shown."""
+        self.action_mode("library")
+        screen = cast("LibraryScreen", self.screen)
+        screen.call_after_refresh(act, screen)
 
     def action_failure(self) -> None:
         if not self.failures:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tui.app.app import DeepthinkApp
     from tui.app.base import DeepScreen
     from tui.ask.screen import AskScreen
-    from tui.library.screen import LibraryScreen
 
 
 _AT_ONCE: Final = set(
@@ -238,9 +237,7 @@ class Stored(Provider):
         cast("AskScreen", self.app.screen).go_to_session(session_id)
 
     def _open_document(self, document_id: int) -> None:
-        deepthink(self.screen).action_mode("library")
-        screen = cast("LibraryScreen", self.app.screen)
-        screen.call_after_refresh(screen.open_document, document_id)  # it may be shown for the first time
+        deepthink(self.screen).in_library(lambda library: library.open_document(document_id))
 
 
 def _hit(kind: str, name: str, text: str, run: Callable[[], None]) -> Hit:

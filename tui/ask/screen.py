@@ -612,7 +612,8 @@ Every `[n]` of the answer opens its passage.
     def on_ways_on_chosen(self, event: WaysOn.Chosen) -> None:
         """Ask on; while a run is in progress, the question goes into the prompt."""
         if event.way == "search":
-            self.app.call_later(self._search_library, event.question)
+            go = partial(self.deepthink.in_library, lambda library: library.search_for(event.question))
+            self.app.call_later(go)
         elif event.way == "everywhere" and self.live is None:
             self.ask(f"#{ALL_COLLECTIONS} {event.question}")
         elif event.way != "anew":
@@ -620,20 +621,6 @@ Every `[n]` of the answer opens its passage.
         elif not self._blocked_by_run():
             self.go_to_session("")
             self.put_question(event.question)
-
-    def _search_library(self, question: str) -> None:
-        from tui.library.screen import LibraryScreen
-        from tui.library.search_panel import SearchPanel
-
-        self.deepthink.action_mode("library")
-        screen = self.app.screen
-        if isinstance(screen, LibraryScreen):
-
-            def search() -> None:
-                screen.action_search()
-                screen.query_one(SearchPanel).search_for(question)
-
-            screen.call_after_refresh(search)  # the screen may be shown for the first time
 
     # --- finding --------------------------------------------------------------------------------
 

@@ -309,6 +309,10 @@ class LibraryScreen(DeepScreen):
         self.set_focus(self.query_one("#query", Input))  # at once: it gets the next key
         self.refresh_bindings()
 
+    def search_for(self, question: str) -> None:
+        self.action_search()
+        self.query_one(SearchPanel).search_for(question)
+
     def action_hide(self) -> None:
         if self._searching:
             self.query_one(ContentSwitcher).current = "shelves"
