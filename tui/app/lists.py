@@ -266,27 +266,3 @@ class Sheet(VerticalScroll):
 
     def _draw(self, width: int) -> Content:
         return Content("\n").join(self.lines(max(width, self.NARROWEST)))
-
-
-class Offers(RowList):
-    """Rows under an answer, hidden without any; the cursor starts on the first with the focus."""
-
-    DEFAULT_CSS = """
-    /* As high as its rows, so it never scrolls. A scrollbar, shown while the height is still that of
-       another width, would stay: it takes cells from a row that just fits, which then wraps. */
-    Offers { height: auto; overflow-y: hidden; border: none; background: transparent; padding: 1 0 1 2; }
-    Offers:focus { border: none; }
-    Offers > .option-list--option-highlighted { background: transparent; text-style: none; }
-    Offers:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__(classes="hidden")
-
-    def put(self, options: Iterable[Option]) -> None:
-        super().put(options)
-        self.set_class(not self.option_count, "hidden")
-
-    def on_focus(self) -> None:
-        if self.highlighted is None and self.option_count:
-            self.highlighted = 0

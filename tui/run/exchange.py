@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -22,7 +22,7 @@ from agent import events as ev
 from agent.state import Claim, Evidence
 from traces.records import WEB_COLLECTION
 from tui.app.keys import bindings
-from tui.app.lists import Drawn, DrawnText, Offers, hanging
+from tui.app.lists import Drawn, DrawnText, RowList, hanging
 from tui.app.reach import deepthink
 from tui.library.passage import open_kept, open_original
 from tui.run import words
@@ -34,10 +34,29 @@ _TEXT_LENGTH, _SCOPE_LENGTH = 160, 60
 Way = Literal["edit", "anew", "everywhere", "search"]
 
 
-class UnderAnswer(Offers):
-    """Rows under an answer, on which the keys of the answer work too."""
+class UnderAnswer(RowList):
+    """Rows under an answer, hidden without any, on which the keys of the answer work too."""
 
     BINDINGS = bindings("answer")
+    DEFAULT_CSS = """
+    /* As high as its rows, so it never scrolls. A scrollbar, shown while the height is still that of
+       another width, would stay: it takes cells from a row that just fits, which then wraps. */
+    UnderAnswer { height: auto; overflow-y: hidden; background: transparent; padding: 1 0 1 2; }
+    UnderAnswer, UnderAnswer:focus { border: none; }
+    UnderAnswer > .option-list--option-highlighted { background: transparent; text-style: none; }
+    UnderAnswer:focus > .option-list--option-highlighted { background: $panel; text-style: bold; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(classes="hidden")
+
+    def put(self, options: Iterable[Option]) -> None:
+        super().put(options)
+        self.set_class(not self.option_count, "hidden")
+
+    def on_focus(self) -> None:
+        if self.highlighted is None and self.option_count:
+            self.highlighted = 0
 
     def action_citation(self, by: int) -> None:
         if by > 0:
