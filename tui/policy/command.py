@@ -13,7 +13,7 @@ from rich.text import Text
 from agent.decisions.sources import LEARNED
 from agent.profiles import decides
 from policy.serving.card import Facts, sections
-from policy.serving.folder import BOX, CARD, read, require_base
+from policy.serving.folder import BOX, read, require_base
 from policy.serving.registry import Activation, Listed, Registry
 from tui import completion
 from tui.failures import warn
@@ -62,7 +62,6 @@ def list_policies(as_json: AsJson = False) -> None:
 @app.command("show")
 def show(
     name: Annotated[str, _policy_name("The active one if none is named.")] = "",
-    card: Annotated[bool, typer.Option("--card", help="The model card, as Markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one policy: its data, its measures, the gate's verdict.
@@ -76,9 +75,6 @@ def show(
         console().print(_NONE)
         return
     manifest = read(folder)
-    if card:
-        sys.stdout.write((folder / CARD).read_text(encoding="utf-8"))
-        return
     require_base(manifest)
     if as_json:
         sys.stdout.write(manifest.model_dump_json(indent=2) + "\n")
