@@ -173,7 +173,6 @@ _ALL = (
     _hidden("replay.start", "home", "ends(0)", "Start", "To the beginning."),
     _hidden("replay.end", "end", "ends(1)", "End", "To the end."),
     Action("replay.resume", "r", "resume", "Resume", "Continue a run that did not finish."),
-    _hidden("replay.export", "x", "export", "Export", "Write the run to a file."),
     Action("replay.close", "escape", "dismiss", "Back", "Back to the list."),
     Action("compare.close", "escape", "dismiss", "Back", "Back to the list."),
     _first("export.write", "enter,ctrl+s", "write", "Write", "Write the file."),

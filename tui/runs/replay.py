@@ -34,7 +34,6 @@ from tui.run.live import Meters, everywhere
 from tui.run.panel import RunPanel
 from tui.run.words import as_text, ending
 from tui.runs.actions import RunState, run_state
-from tui.runs.windows import ExportScreen
 from tui.terminal import duration
 
 _MAX_WAIT = 1.0  # seconds: longer waits are shortened
@@ -308,10 +307,6 @@ plan, the evidence and the decisions, where you can say what a decision should h
         await self._show(changed)
 
     # Other actions
-
-    def action_export(self) -> None:
-        if self._run is not None:
-            self.app.push_screen(ExportScreen(self._run.id, self._run.question))
 
     async def action_resume(self) -> None:
         self.dismiss()  # it shows the run only as far as it went
