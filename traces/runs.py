@@ -90,7 +90,7 @@ class StoredEvent:
 class RunSummary(Run):
     """A run as shown in lists."""
 
-    partial: bool  # see `Runs.is_partial`
+    doubtful: bool  # see `Runs.is_doubtful`
     rating: str  # the user's, "" if there is none
     decisions: int  # without shadows
     labels: int  # how many of them a person labelled
@@ -100,10 +100,12 @@ class UnknownRun(DeepthinkError, title="Unknown run", kind="usage"):
     """Raised when a requested run is not in the store, or an id prefix matches several."""
 
 
-_PARTIAL = """coalesce((
+_DOUBTFUL = """coalesce((
     SELECT arg_max(
         json_array_length(payload, '$.missing') > 0
-        OR list_has_any(json_extract_string(payload, '$.sentences[*].verdict'), ['partly', 'not']),
+        OR list_has_any(
+            json_extract_string(payload, '$.sentences[*].verdict'), ['unsure', 'partly', 'not']
+        ),
         seq
     ) FROM events WHERE run_id = {run} AND kind = 'Answered'
 ), false)"""
@@ -222,7 +224,7 @@ class Runs(Queries):
         # The page is selected first, so that only its runs are counted.
         query = f"""
             FROM (
-                SELECT *, {_PARTIAL.format(run="id")} AS partial,
+                SELECT *, {_DOUBTFUL.format(run="id")} AS doubtful,
                     coalesce((SELECT rating FROM ratings WHERE run_id = id), '') AS rating,
                     (SELECT count(*) FROM decisions WHERE run_id = id AND NOT shadow) AS decisions,
                     (SELECT count(*) FROM labels WHERE run_id = id) AS labels
@@ -231,10 +233,10 @@ class Runs(Queries):
         """
         return self._store.records(RunSummary, query, [*values, limit, offset])
 
-    def is_partial(self, run_id: str) -> bool:
-        """Whether the answer of a run leaves something out, or has sentences that are not supported."""
-        [(partial,)] = self._store.rows(f"SELECT {_PARTIAL.format(run='?')}", [run_id])
-        return bool(partial)
+    def is_doubtful(self, run_id: str) -> bool:
+        """Whether the answer of a run leaves something out, or has a sentence that may not be supported."""
+        [(doubtful,)] = self._store.rows(f"SELECT {_DOUBTFUL.format(run='?')}", [run_id])
+        return bool(doubtful)
 
     def count(self, text: str = "", statuses: Sequence[str] = (), session: str = "") -> int:
         """How many runs `search` would find without a limit."""

@@ -63,7 +63,7 @@ _COMMANDS: Final[dict[str, dict[str, tuple[str, str]]]] = {
 _PLACES: Final = {name: place for group in _COMMANDS.values() for name, (place, _) in group.items()}
 _EXITS: Final = """Exit codes: 0 answered or done, 1 doctor found a fault, 2 wrong usage, 3 not found in
 your documents, 4 a file or other input, 5 a model, 6 the library, 7 waits for you, 8 withheld, 9 answered
-in part, 10 stopped before an answer was found, 70 a fault in deepthink, 130 cancelled."""
+with doubts, 10 stopped before an answer was found, 70 a fault in deepthink, 130 cancelled."""
 
 
 class _GroupedCommands(TyperGroup):

@@ -41,7 +41,7 @@ def test_without_arguments_it_says_what_there_is(deepthink: Run) -> None:
     assert ran.code == 0
     groups = ran.out.partition("Ask and read:")[2].partition("Exit codes:")[0]
     assert re.findall(r"^  (\S+)  ", groups, re.MULTILINE) == list(cli._PLACES)
-    assert "9 answered in part" in ran.out
+    assert "9 answered with doubts" in ran.out
     assert "..." not in groups, "a short help is cut off"
     assert "--install-completion" in ran.out
     assert deepthink("forget").out.startswith("Usage: deepthink forget")

@@ -223,7 +223,7 @@ class Stored(Provider):
         for run in await asyncio.to_thread(
             lambda: as_of_now(store, Runs(store).search(query, limit=_MAX_HITS))
         ):
-            text = f"{status(run, partial=run.partial)} · {short_time(run.started)}"
+            text = f"{status(run, doubtful=run.doubtful)} · {short_time(run.started)}"
             yield _hit("Run", run.question, text, partial(self._open_run, run.id))
 
     def _open_run(self, run_id: str) -> None:

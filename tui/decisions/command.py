@@ -97,7 +97,7 @@ def show(
     store = open_traces_store(context.obj)
     with store.connect():  # open the store once for all queries
         run = find_run(store, reference)
-        decisions, partial = Runs(store).decisions(run.id), Runs(store).is_partial(run.id)
+        decisions, doubtful = Runs(store).decisions(run.id), Runs(store).is_doubtful(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
         traces = Traces(store)
@@ -109,7 +109,7 @@ def show(
             {
                 "run_id": run.id,
                 "question": run.question,
-                "status": status_key(run.status, partial=partial),
+                "status": status_key(run.status, doubtful=doubtful),
                 "rating": rating.rating if rating else "",
                 "gold": asdict(gold) if gold else None,
                 "documents_gone": missing_documents,
@@ -119,7 +119,7 @@ def show(
         return
     out = console()
     out.print(Text(one_line(run.question), style="bold"))
-    facts = [f"run {run.id}", local_time(run.started), status(run, partial=partial)]
+    facts = [f"run {run.id}", local_time(run.started), status(run, doubtful=doubtful)]
     facts += [f"rated {rating.rating}"] if rating else []
     facts += [f"{gold.dataset} {gold.question_id}"] if gold else []
     facts += [f"imported from {run.request['imported_from']}"] if "imported_from" in run.request else []

@@ -288,7 +288,7 @@ learns from what you say of them, together with the outcomes.
     def _show_heading(self, fold: RunFold, run: Run) -> None:
         about = [
             local_time(run.started),
-            status(run, partial=fold.partial),
+            status(run, doubtful=fold.doubtful),
             counted(len(fold.decisions), "decision"),
         ]
         if len(self._run_ids) > 1:

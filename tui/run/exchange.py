@@ -675,7 +675,7 @@ def _describe_ending(fold: RunFold, finished: ev.RunFinished) -> tuple[list[str]
     """How the run ended, how much is supported, how long it took; and the style of the first part."""
     sign, style = {
         "answered": ("✓", "$success"),
-        "answered_in_part": ("!", "$warning"),
+        "answered_with_doubts": ("!", "$warning"),
         "not_found": ("–", "$warning"),
         "stopped": ("–", "$warning"),
     }.get(fold.shown_status, ("✗", "$error"))

@@ -17,7 +17,7 @@ from tui.terminal import clean
 
 _EXIT_CODES = {
     "answered": DONE,
-    "answered_in_part": PARTLY,
+    "answered_with_doubts": PARTLY,
     "not_found": NOT_FOUND,
     "stopped": STOPPED,
     "waiting": WAITING,
@@ -292,8 +292,8 @@ class RunFold:
         return _EXIT_CODES.get(self.shown_status, NOT_FOUND)
 
     @property
-    def partial(self) -> bool:
-        """Whether part of the answer is missing, or not supported by its sources."""
+    def doubtful(self) -> bool:
+        """Whether part of the answer is missing, or not surely supported by its sources."""
         answered = self.answered
         return answered is not None and bool(
             answered.missing or any(claim["verdict"] != "supported" for claim in answered.sentences)
@@ -307,7 +307,7 @@ class RunFold:
     @property
     def shown_status(self) -> str:
         """The status as users and programs see it (`status_key`)."""
-        return status_key(self.status, partial=self.partial)
+        return status_key(self.status, doubtful=self.doubtful)
 
     @property
     def answer(self) -> str:
@@ -481,13 +481,13 @@ def _without_step(event: ev.Event) -> dict[str, Any]:
     return {name: value for name, value in event.payload().items() if name != "step"}
 
 
-def status_key(status: str, *, partial: bool) -> str:
+def status_key(status: str, *, doubtful: bool) -> str:
     """The status of a run for programs, from the stored one; lists show the same words.
 
-    ``partial`` is as in `RunFold`; ``going on`` is from `tui.runs.actions.as_of_now`.
+    ``doubtful`` is as in `RunFold`; ``going on`` is from `tui.runs.actions.as_of_now`.
     """
-    if partial and status == "answered":
-        return "answered_in_part"
+    if doubtful and status == "answered":
+        return "answered_with_doubts"
     return {"rejected": "withheld", "running": "unfinished", "going on": "running"}.get(status, status)
 
 

@@ -34,7 +34,7 @@ UNFINISHED_REASONS: Final[Mapping[str, str]] = {
 
 ENDINGS: Final = {
     "answered": "answered",
-    "answered_in_part": "answered in part",
+    "answered_with_doubts": "answered with doubts",
     "not_found": "not found in your documents",
     "stopped": "stopped before an answer was found",
     "withheld": "withheld: the sources do not support all of it",
@@ -148,9 +148,9 @@ def local_time(moment: datetime) -> str:
     return f"{local(moment):%Y-%m-%d %H:%M}"
 
 
-def status(run: Run, *, partial: bool) -> str:
-    """How a run ended, or that it is unfinished, in a few words; ``partial`` as in `RunFold`."""
-    return status_key(run.status, partial=partial).replace("_", " ")
+def status(run: Run, *, doubtful: bool) -> str:
+    """How a run ended, or that it is unfinished, in a few words; ``doubtful`` as in `RunFold`."""
+    return status_key(run.status, doubtful=doubtful).replace("_", " ")
 
 
 def ending(fold: RunFold) -> str:

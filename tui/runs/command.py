@@ -61,7 +61,7 @@ def list_runs(limit: Limit = 20, unfinished: _Unfinished = False, as_json: AsJso
     store = open_store()
     stored = Runs(store)
     recent = actions.as_of_now(store, stored.search(limit=limit))
-    summaries = [_as_json(run, partial=run.partial) for run in recent]
+    summaries = [_as_json(run, doubtful=run.doubtful) for run in recent]
     nothing = 'No run is stored yet. Ask something: deepthink ask "…"'
     if not to_tabulate(summaries, nothing, as_json=as_json):
         return
@@ -70,7 +70,7 @@ def list_runs(limit: Limit = 20, unfinished: _Unfinished = False, as_json: AsJso
         (
             run.id,
             local_time(run.started),
-            status(run, partial=run.partial),
+            status(run, doubtful=run.doubtful),
             duration(run.seconds) if run.seconds is not None else "",
             one_line(run.question, 120),
         )
@@ -260,7 +260,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
     out = console()
     if as_json:
         fields = ("run_id", "question", "status", "answer")
-        rows = [_as_json(run, partial=stored.is_partial(run.id)) for run in runs]
+        rows = [_as_json(run, doubtful=stored.is_doubtful(run.id)) for run in runs]
         turns = [{name: row[name] for name in fields} for row in rows]
         print_json({"session": session, "turns": turns})
         return
@@ -271,7 +271,7 @@ def show_session(reference: _SessionReference = "last", as_json: AsJson = False)
         if run.standalone and run.standalone != run.question:
             out.print(Text(f"  taken to ask: {one_line(run.standalone)}", style="dim"))
         out.print(Text(clean(answer_as_read(run)).strip() or _no_answer_text(run)))
-        ended = status(run, partial=stored.is_partial(run.id))
+        ended = status(run, doubtful=stored.is_doubtful(run.id))
         out.print(Text(f"run {run.id} · {local_time(run.started)} · {ended}", style="dim"))
     if not runs:
         quoted_name = shell_word(clean(session.name) or session.id)
@@ -302,11 +302,11 @@ def delete_one_session(reference: _SessionReference, yes: Yes = False) -> None:
     typer.echo(actions.delete_session(store, session))
 
 
-def _as_json(run: Run, *, partial: bool = False) -> dict[str, object]:
+def _as_json(run: Run, *, doubtful: bool = False) -> dict[str, object]:
     return {
         "run_id": run.id,
         "question": run.question,
-        "status": status_key(run.status, partial=partial),
+        "status": status_key(run.status, doubtful=doubtful),
         "answer": answer_as_read(run),
         "started": run.started,
         "seconds": run.seconds,

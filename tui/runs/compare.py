@@ -89,7 +89,7 @@ def _settings(a: Run, b: Run) -> Section:
 
 def _end(compared: StoredRun) -> str:
     run = compared.run
-    return ": ".join(filter(None, [status(run, partial=compared.fold.partial), reason(run)]))
+    return ": ".join(filter(None, [status(run, doubtful=compared.fold.doubtful), reason(run)]))
 
 
 def _plan(fold: RunFold) -> list[str]:

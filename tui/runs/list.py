@@ -148,7 +148,7 @@ class RunList(RowTable):
         self._runs[run.id] = run
         values = (
             ("▸ " if run.id == self.marked else "") + one_line(run.question, _MAX_QUESTION),
-            status(run, partial=run.partial).removeprefix("answered "),  # no room for more than “in part”
+            status(run, doubtful=run.doubtful).removeprefix("answered with "),
             _RATINGS.get(run.rating, ""),
             short_time(run.started),
         )

@@ -354,7 +354,7 @@ def test_a_run_that_waits_goes_on_with_a_reply(library: Path, model: Answer, dee
     ran = deepthink("resume", "--approve", "always", "--json")
     assert (ran.code, ran.err) == (failures.PARTLY, "")
     run = json.loads(ran.out)
-    assert (run["question"], run["status"], run["resumed"]) == (QUESTION, "answered_in_part", 2)
+    assert (run["question"], run["status"], run["resumed"]) == (QUESTION, "answered_with_doubts", 2)
     assert len(run["steps"]) == 2  # those of before it waited
     assert [(reply["reply"], reply["by"]) for reply in run["replies"]] == [("accept", "rule")]
     assert "nothing to resume" in deepthink("resume").out

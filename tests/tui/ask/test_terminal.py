@@ -72,7 +72,7 @@ def test_a_person_steers_a_run_and_answers_it() -> None:
         terminal.shows("In May.\r", "heard In May.", "([1] differs)", "a, r, s, t: ")
         terminal.shows("maybe\r", "a, r, s, t: ")
         terminal.shows("A\r", "heard accept", "0 of 1 sentence is supported")
-        assert terminal.code() == 9  # answered in part
+        assert terminal.code() == 9  # answered with doubts
 
 
 _SLOW = """

@@ -46,7 +46,7 @@ def test_a_replay_reads_as_it_should_in_eighty_columns() -> None:
     assert "decide    FINISH (llm, 81%): enough is known" in lines
     assert "          reports · annual-report.html · 2025-02-28" in lines
     assert "          Revenue | 26,974" in lines
-    assert "done      answered in part, 1 min 01 s (llm: enough is known)" in lines
+    assert "done      answered with doubts, 1 min 01 s (llm: enough is known)" in lines
     assert "          1 of 2 sentences is supported by its sources" in lines
     assert "          run abc123def456" in lines
     place = "Annual report 2024 › Item 1A. Risk Factors › A single supplier, p. 12"

@@ -75,7 +75,7 @@ def test_markdown_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
         "- The answer is not grounded. → you chose: accept it as it is\n",
         "- also to be found out: What of Brevnes?\n",
         "- route: research in steps: it asks for two things\n",
-        "- ended: answered in part\n",
+        "- ended: answered with doubts\n",
         "- resumed: once\n",
     ):
         assert part in text
@@ -126,11 +126,17 @@ def test_json_of_a_run_in_which_everything_happened(deepthink: Run) -> None:
     assert run["nodes"][0] == {"node": "route", "step": 0, "seconds": 0.3, **tokens}
 
 
+_UNCONFIRMED = [
+    (1.0, ev.Answered("It burnt [1].", [parts.claim("It burnt.", "unsure")], [stored.passage(1)]))
+]
+
+
 @pytest.mark.parametrize(
     ("status", "events", "code", "word"),
     [
         ("answered", (), 0, "answered"),
-        ("answered", stored.everything(), 9, "answered in part"),
+        ("answered", stored.everything(), 9, "answered with doubts"),
+        ("answered", _UNCONFIRMED, 9, "answered with doubts"),
         ("not_found", (), 3, "not found"),
         ("waiting", (), 7, "waiting"),
         ("rejected", (), 8, "withheld"),

@@ -141,7 +141,7 @@ async def test_events_are_gone_through_one_by_one(run_id: str, app: DeepthinkApp
         assert words(screen) == "Before the beginning: Space plays."
         await pilot.press("end")
         assert screen.player.over
-        assert words(screen).startswith("end: answered in part, ")
+        assert words(screen).startswith("end: answered with doubts, ")
 
 
 async def test_an_answer_is_there_once_given_is_marked_and_its_citations_open(

@@ -77,8 +77,8 @@ async def test_the_runs_are_listed_newest_first_with_a_preview(three: list[str],
         runs = app.screen.query_one(RunList)
         assert stored.QUESTION in str(runs.get_row_at(0)[0])  # what a run is looked for by comes first
         statuses = [str(runs.get_cell(run, "status")) for run in three]
-        assert statuses == ["in part", "not found", "answered"]
-        assert "answered in part" in text_of(app.screen, "#preview")
+        assert statuses == ["doubts", "not found", "answered"]
+        assert "answered with doubts" in text_of(app.screen, "#preview")
         await pilot.press("down")
         await until(pilot, lambda: "Who paints them?" in text_of(app.screen, "#preview"))
         assert "not found in your documents" in text_of(app.screen, "#preview")
