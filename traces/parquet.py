@@ -57,40 +57,35 @@ class Imported:
     older: int  # decisions whose state is older than can be read: kept, not learned from
 
 
-def export(store: Store, target: Path, runs: Sequence[str] = ()) -> Exported:
-    """Write decisions to a Parquet file, which replaces ``target`` once it is complete.
+def export(store: Store, target: Path) -> Exported:
+    """Write all decisions to a Parquet file, which replaces ``target`` once it is complete.
 
-    Only those of ``runs``, given by full ids; all if empty. Raises `NoTraces` if there is no
-    decision, and `OSError` if the file cannot be written.
+    Raises `NoTraces` if there is none, and `OSError` if the file cannot be written.
     """
     import duckdb
 
-    query = f"SELECT * FROM ({_TABLE}) {'WHERE list_contains(?, run_id)' if runs else ''}"
     part = target.with_name(f".{target.name}.part")
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         part.touch()
         with store.connect() as db:
-            db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [list(runs)] if runs else [])
-            counts = "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM chosen"
+            db.execute(f"CREATE OR REPLACE TEMP TABLE exported AS {_TABLE}")
+            counts = "SELECT count(DISTINCT run_id), count(*), count_if(shadow) FROM exported"
             [row] = db.execute(counts).fetchall()
             exported = Exported(*row)
             if not exported.decisions:
-                raise NoTraces(
-                    "These runs took no decision." if runs else "No decision is stored yet.",
-                    "`deepthink traces list` shows what there is.",
-                )
+                raise NoTraces("No decision is stored yet.", "`deepthink traces list` shows what there is.")
             try:
                 order = "ORDER BY started, run_id, seq, shadow"
                 db.execute(
-                    f"COPY (FROM chosen {order}) TO {literal(part)} (FORMAT parquet, COMPRESSION zstd)"
+                    f"COPY (FROM exported {order}) TO {literal(part)} (FORMAT parquet, COMPRESSION zstd)"
                 )
             except duckdb.Error as error:
                 if is_full(error):  # the disk of the file, not necessarily of the store
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
                 raise
-            db.execute("DROP TABLE chosen")
+            db.execute("DROP TABLE exported")
         part.replace(target)
     except OSError as error:  # report the requested file
         raise OSError(error.errno, error.strerror, str(target)) from error

@@ -46,7 +46,6 @@ def test_names_are_completed(library: Path, deepthink: Run, monkeypatch: pytest.
         f"policy use {trained[:4]}": [trained],
         f"forget run {run_id[:3]}": [run_id],
         "forget document x --collection f": ["facts"],
-        f"traces export traces.parquet --run {run_id[:3]}": [run_id],
         "ingest . --collection f": ["facts"],
         "collect --collection f": ["facts"],
         "evaluate run sample --model qwen2.5-coder-0": ["qwen2.5-coder-0.5b"],

@@ -23,7 +23,6 @@ from traces.parquet import take_in
 from traces.paths import expanded_path
 from traces.runs import Ratings, Run, Runs
 from traces.store import Store
-from tui import completion
 from tui.assemble import open_store
 from tui.failures import WrongUsage
 from tui.options import AsJson, Limit, RunId, is_alone
@@ -229,15 +228,6 @@ def _join_counts(counts: Mapping[str, int]) -> str:
 def export(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="Replaced if it is there.")],
-    runs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--run",
-            metavar="RUN",
-            help="Only this run; can be given several times.",
-            autocompletion=completion.runs,
-        ),
-    ] = None,
 ) -> None:
     """Write decisions as Parquet, a row each, to train elsewhere.
 
@@ -248,8 +238,7 @@ def export(
         raise WrongUsage(
             f"{file} does not end in .parquet: traces are exported as Parquet.", "Name FILE.parquet."
         )
-    store = open_traces_store(context.obj)
-    summary = parquet.export(store, target, [find_run(store, reference).id for reference in (runs or [])])
+    summary = parquet.export(open_traces_store(context.obj), target)
     shadow_note = f", {counted(summary.shadows, 'second opinion')} among them" if summary.shadows else ""
     typer.echo(
         f"{counted(summary.decisions, 'decision')} of {counted(summary.runs, 'run')}{shadow_note}: {file}."
