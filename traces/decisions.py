@@ -174,14 +174,6 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How often two sources chose the same action, of the states in which both did choose."""
-
-    agreed: int
-    compared: int
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """What the store contains to learn from.
 
@@ -196,7 +188,6 @@ class Counts:
     versions: dict[int, int]  # decisions by version of the encoding of their state
     origins: dict[str, int]  # labels by origin
     ratings: dict[str, int]
-    agreement: dict[str, Agreement]  # by the names of both sources, a person last
     shadows: int
     qualities: dict[str, int]  # states in which finishing has a known quality, by the source that counts
     mean_quality: float | None
@@ -257,7 +248,6 @@ def count_decisions(store: Store) -> Counts:
             versions=count_by("state_version", table),
             origins=count_by("origin", "labels"),
             ratings=count_by("rating", "ratings"),
-            agreement={pair: Agreement(*counts) for pair, *counts in store.rows(_AGREEMENT)},
             shadows=shadows,
             qualities=count_by("source", f"({_FINISHES})"),
             mean_quality=mean,
@@ -309,25 +299,4 @@ _SUMMARIES = """
     LEFT JOIN ratings ON ratings.run_id = page.id
     LEFT JOIN gold ON gold.run_id = page.id)
     ORDER BY started DESC, id DESC
-"""
-
-# An opinion is the choice of one source in one state: as the acting source, as a shadow, or as a person's
-# label. A person who acted has a label, except for "answer now", which is not an opinion; nor is a budget
-# decision; and if only one action was possible, all agree.
-_AGREEMENT = """
-    WITH judged AS (
-        SELECT run_id, seq FROM decisions
-        WHERE NOT shadow AND json_array_length(valid_actions) > 1
-    ), opinions AS (
-        SELECT run_id, seq, source, action FROM decisions WHERE source NOT IN ('human', 'budget')
-        UNION ALL
-        SELECT run_id, seq, 'human', action FROM labels
-    ), ranked AS (
-        SELECT *, coalesce(list_position(['learned', 'llm', 'rules', 'human'], source), 0) AS rank
-        FROM opinions
-    )
-    SELECT a.source || ' and ' || b.source, count_if(a.action = b.action), count(*)
-    FROM judged JOIN ranked a USING (run_id, seq) JOIN ranked b USING (run_id, seq)
-    WHERE (a.rank, a.source) < (b.rank, b.source)
-    GROUP BY ALL ORDER BY ALL
 """

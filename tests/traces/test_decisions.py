@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent.decisions.decider import STATE_VERSION
 from tests.traces.test_runs import NEW, decision, measure
 from traces.collected import Collected, Gold, write_gold
-from traces.decisions import DecisionRow, Label, Labels, Outcome, count_decisions
+from traces.decisions import DecisionRow, Label, Labels, Outcome
 from traces.runs import RATINGS, Ratings, RunEnd, Runs, Sessions, StoredEvent
 from traces.store import Store, StoreError
 
@@ -168,43 +167,6 @@ def test_the_better_source_counts_and_is_named(store: Store) -> None:
     assert finishes(store, run_id)["CR"] == ("answer", 0.2)
     rows = store.rows("SELECT source FROM qualities WHERE run_id = ? ORDER BY rank", [run_id])
     assert [row[0] for row in rows] == ["answer", "evidence", "rating", "override", "verifier"]
-
-
-def _by(
-    seq: int, source: str, action: str, *, shadow: bool = False, version: int = STATE_VERSION
-) -> DecisionRow:
-    return replace(decision(seq), source=source, action=action, shadow=shadow, state_version=version)
-
-
-def _pairs(store: Store, decisions: list[DecisionRow], *labels: Label) -> dict[str, tuple[int, int]]:
-    """Agreed and compared, by the two sources, of a run with these decisions and labels."""
-    runs = Runs(store)
-    runs.record(runs.begin(NEW), [], decisions, labels=labels)
-    return {pair: (a.agreed, a.compared) for pair, a in count_decisions(store).agreement.items()}
-
-
-def test_sources_are_compared_wherever_they_judged_the_same_state(store: Store) -> None:
-    decisions = [
-        _by(0, "learned", "CONTINUE"),
-        _by(0, "llm", "FINISH", shadow=True),
-        _by(1, "llm", "FINISH"),
-        _by(1, "learned", "FINISH", shadow=True),
-        _by(2, "human", "FINISH"),
-        _by(2, "rules", "CONTINUE", shadow=True),
-    ]
-    assert _pairs(store, decisions, Label(0, "CONTINUE"), Label(2, "FINISH", "override")) == {
-        "learned and llm": (1, 2),
-        "learned and human": (1, 1),
-        "llm and human": (0, 1),
-        "rules and human": (0, 1),
-    }
-
-
-def test_what_nobody_judged_is_not_compared(store: Store) -> None:
-    only = replace(_by(0, "rules", "FINISH"), valid_actions=("FINISH",))
-    now = replace(_by(1, "human", "FINISH"), justification="asked to answer now")
-    seconds = [replace(only, source="llm", shadow=True), _by(1, "llm", "FINISH", shadow=True)]
-    assert _pairs(store, [only, now, *seconds], Label(0, "FINISH")) == {}
 
 
 @pytest.fixture

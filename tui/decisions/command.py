@@ -206,8 +206,6 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     for dataset in counts.datasets:
         about = f"questions {dataset.questions:,}, decisions {dataset.decisions:,}"
         lines.append((dataset.name[:15], about))
-    for pair, agreement in counts.agreement.items():
-        lines.append(("agreement", f"{pair}: {agreement.agreed:,} of {agreement.compared:,} decisions"))
     more = " More come from questions that you ask, or deepthink collect." if any(missing.values()) else ""
     for name, line in [*lines, ("to train from", enough(counts) + more)]:
         console().print(Text(f"{name:<16}", style="bold").append(clean(line), style="not bold"))

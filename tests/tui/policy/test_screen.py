@@ -43,7 +43,6 @@ def some() -> Counts:
         versions={STATE_VERSION: 1204},
         origins={"override": 6, "teach": 14, "said": 31},
         ratings={"good": 40, "partly": 12, "wrong": 8},
-        agreement={},
         shadows=0,
         qualities={},
         mean_quality=None,
