@@ -20,7 +20,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -61,8 +61,6 @@ class Node:
     quality: float | None  # of finishing here, 0 to 1; None if it was not measured
     source: str = ""
     """Source of the quality: answer, evidence, rating, override, verifier; "" if there is none."""
-    detail: Mapping[str, float] = field(default_factory=dict)
-    """Further measures of finishing here, by name (``complete``, ``recall``, ``f1``, ``em``)."""
     label: Action | None = None  # the action a person chose for this state, if any
 
     @property
@@ -72,9 +70,8 @@ class Node:
 
     @property
     def sufficient(self) -> float:
-        """1 if all the evidence has been found; the quality if only that is known; NaN if neither is."""
-        known = self.detail.get("complete", self.quality)
-        return math.nan if known is None else float(known)
+        """The quality of finishing here, NaN if it is not known: what a sufficiency is fitted to."""
+        return math.nan if self.quality is None else self.quality
 
     @property
     def valid(self) -> tuple[Action, ...]:
@@ -181,13 +178,12 @@ def load_trees(*stores: Store) -> Read:
 
 _DECISIONS = """
     SELECT d.run_id, r.question, coalesce(g.dataset, ''), coalesce(g.question_id, ''),
-        d.path, d.text, d.features, d.valid_actions, f.quality, coalesce(f.source, ''),
-        coalesce(o.detail, '{}'), l.action, d.state_version, d.state
+        d.path, d.text, d.features, d.valid_actions, f.quality, coalesce(f.source, ''), l.action,
+        d.state_version, d.state
     FROM decisions d
     JOIN runs r ON r.id = d.run_id
     LEFT JOIN gold g ON g.run_id = d.run_id
     LEFT JOIN finishes f ON f.run_id = d.run_id AND f.path = d.path
-    LEFT JOIN outcomes o ON o.run_id = d.run_id AND o.path = d.path AND o.source = f.source
     LEFT JOIN labels l ON l.run_id = d.run_id AND l.seq = d.seq
     WHERE NOT d.shadow AND d.state_version >= ?
     ORDER BY r.started, d.run_id, d.seq
@@ -196,14 +192,14 @@ _DECISIONS = """
 
 def _node(row: tuple[Any, ...]) -> Node:
     """The node in the columns of `_DECISIONS` from the path on."""
-    path, text, numbers, valid, quality, source, detail, label, version, stored = row
+    path, text, numbers, valid, quality, source, label, version, stored = row
     # A run that its budget ended still has all the choices of its last state on record.
     actions = tuple(cast(Action, action) for action in json.loads(valid) if action in ACTIONS)
     seen = Seen(text, json.loads(numbers), actions)
     if version != STATE_VERSION:  # encode it as it would be today
         state = PolicyState(**json.loads(stored))
         seen = Seen(state_text(state), features(state), actions)
-    return Node(path, seen, quality, source, json.loads(detail), label)
+    return Node(path, seen, quality, source, label)
 
 
 class NoSuchSource(DeepthinkError, title="Nothing to read", kind="input"):

@@ -158,10 +158,6 @@ class Outcomes:
         """Questions whose outcome is not known."""
         return self.ends.count(None)
 
-    def detail(self, name: str) -> Floats:
-        """A further measure of finishing, by name; NaN where it is missing."""
-        return self._column(lambda node: node.detail.get(name))
-
     def utility(self, cost: float) -> Floats:
         """Quality less ``cost`` times steps."""
         return self.quality - cost * self.steps

@@ -290,7 +290,6 @@ def _manifest(
         metrics={
             "held-out questions": len(crossed.ends),
             "quality": round(mean(crossed.quality), 4),
-            "evidence complete": round(mean(crossed.detail("complete")), 4),
             "steps": round(mean(crossed.steps), 4),
             "utility": round(mean(crossed.utility(request.cost)), 4),
             "sufficiency: calibration error (ECE)": round(frozen.calibration_error, 4),

@@ -161,8 +161,7 @@ def _digest(trees: Sequence[Tree]) -> str:
     for tree in trees:
         for node in tree.nodes.values():
             state: list[object] = [node.seen.text, dict(node.seen.features), node.valid]
-            fields = [tree.question, tree.dataset, node.path, *state, node.quality, node.source]
-            fields += [dict(node.detail), node.label]
+            fields = [tree.question, tree.dataset, node.path, *state, node.quality, node.source, node.label]
             lines.append(json.dumps(fields, sort_keys=True, ensure_ascii=False) + "\n")
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
@@ -187,7 +186,7 @@ def sheet(material: Material, cost: float) -> dict[str, str]:
         ", ".join(f"{name} {count:,}" for name, count in material.sources.items()) or "nothing"
     )
     rows["cost of a step"] = f"{cost:g}"
-    rows["evidence complete"] = f"{np.nanmean(training.sufficient):.0%} of the decisions"
+    rows["quality of finishing"] = f"{np.nanmean(training.sufficient):.2f} on average"
     gains = training.advantages
     gains[np.arange(len(gains)), default_columns(training.states)] = np.nan
     for action, column in INDEX.items():

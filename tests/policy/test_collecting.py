@@ -65,7 +65,6 @@ def test_states_are_answered_and_scored(
     assert sorted(tree.nodes) == ["", "C"]
     assert {node.source for node in tree.nodes.values() if node.quality is not None} == {source}
     assert (tree.nodes[""].quality, tree.nodes["C"].quality) == (first, 1.0)
-    assert tree.nodes["C"].detail.get("supported", 1.0) == 1.0
     assert Collected(store).held("own") == {"1"}
     assert Runs(store).recent() == []  # nobody asked it
     assert Runs(store).search() == []

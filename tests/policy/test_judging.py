@@ -48,10 +48,10 @@ ALL: tuple[Action, ...] = ("CONTINUE", "REVISE", "FINISH")
 def hand() -> Tree:
     """Root 0.2; C brings it to 0.6, CC no further; R completes it at once."""
     nodes = [
-        node("", ALL, 0.2, {"complete": 0.0}),
-        node("C", ("CONTINUE", "FINISH"), 0.6, {"complete": 0.0}),
-        node("CC", ("FINISH",), 0.6, {"complete": 0.0}),
-        node("R", ("FINISH",), 1.0, {"complete": 1.0}),
+        node("", ALL, 0.2),
+        node("C", ("CONTINUE", "FINISH"), 0.6),
+        node("CC", ("FINISH",), 0.6),
+        node("R", ("FINISH",), 1.0),
     ]
     return Tree("q", "hand", {n.path: n for n in nodes})
 

@@ -15,10 +15,9 @@ def node(
     path: str,
     valid: tuple[Action, ...],
     quality: float | None,
-    detail: Mapping[str, float] | None = None,
     features: Mapping[str, float] | None = None,
 ) -> Node:
-    return Node(path, Seen(path, features or {}, valid), quality, "evidence", detail or {})
+    return Node(path, Seen(path, features or {}, valid), quality, "evidence")
 
 
 def widened(*rows: Sequence[float] | Floats) -> Floats:
@@ -66,8 +65,7 @@ def random_tree(
             "noise": float(rng.normal()),
         }
         known = None if rng.random() < lost else quality
-        detail = {"complete": float(held == 3), "recall": held / 3}
-        nodes[path] = node(path, tuple(valid), known, detail, seen)
+        nodes[path] = node(path, tuple(valid), known, seen)
         for action in valid:
             if action != "FINISH" and rng.random() >= lost:
                 grow(path + action[0], held, 0 if new else before + 1)

@@ -58,7 +58,7 @@ def _fill(into: Collected, questions: int, seed: int, dataset: str) -> None:
                 )
             )
             assert node.quality is not None
-            outcomes.append(Outcome(node.path, "evidence", node.quality, node.detail))
+            outcomes.append(Outcome(node.path, "evidence", node.quality))
         gold = Gold(dataset, tree.question, ["so"])
         into.put(gold, tree.text, rows, outcomes, embedder="hashed", reranker="")
 
