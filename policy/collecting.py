@@ -41,7 +41,7 @@ HORIZON = "horizon"
 
 
 def collect(
-    cases: CaseSet, parts: Parts, *, answers: bool = False, epsilon: float = 0.1, seed: int = 0
+    cases: CaseSet, parts: Parts, *, answers: bool = False, epsilon: float = 0.1
 ) -> Iterator[Progress]:
     """Collect the questions that are not in the store yet, which also has the library.
 
@@ -63,7 +63,7 @@ def collect(
             return
         reader = MemoReader(parts.reader)
         deps = replace(parts.deps(profile("lean", reader, parts.planner)), reader=reader)
-        rng = random.Random(f"{seed} {case.id}")
+        rng = random.Random(case.id)
         try:
             decisions, outcomes = _collect_case(case, deps, rng, answers=answers, epsilon=epsilon)
         except GenerationCancelled:

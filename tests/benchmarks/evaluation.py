@@ -87,7 +87,7 @@ def ask(model: str, file: Path, limit: int, work: Path, cancel: threading.Event)
     embedder = open_embedder(settings)
     for _ in pool(questions, store, embedder, cancel):
         pass
-    cases = pooled(questions).first(limit, 0)
+    cases = pooled(questions).first(limit)
     with closing(open_chat(settings)) as chat:
         parts = Parts(
             chat,

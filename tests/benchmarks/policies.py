@@ -111,11 +111,11 @@ def _collect_file(
     for _ in pool(questions, store, models["embedder"]):
         pass
     cases = pooled(questions)
-    _collect(cases.first(_ASKED, 0), store, models, epsilon)
+    _collect(cases.first(_ASKED), store, models, epsilon)
     compared = {question.id for question in questions.questions if question.compares}
     cases = replace(cases, cases=tuple(case for case in cases.cases if case.id in compared))
     if comparisons and cases.cases:
-        _collect(cases.first(2 * _ASKED, 0), store, models, epsilon)
+        _collect(cases.first(2 * _ASKED), store, models, epsilon)
 
 
 def _collect(cases: CaseSet, store: Store, models: Mapping[str, Any], epsilon: float) -> None:

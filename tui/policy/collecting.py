@@ -39,10 +39,6 @@ def collect(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="The first N by a fixed shuffle.")
     ] = None,
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", min=0.0, max=1.0, help="Share of exploration.")
-    ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of shuffle and exploration.")] = 0,
 ) -> int:
     """Gather decisions to learn a policy from.
 
@@ -50,14 +46,14 @@ def collect(
     it was stopped.
     """
     settings = load()
-    cases = read_set(str(questions)).first(limit, seed)
+    cases = read_set(str(questions)).first(limit)
     store, models = open_store(), open_parts(settings)
     name, start = clean(cases.name), time.monotonic()
     with ctrl_c() as cancel, closing(models["chat"]):
         embed(store, models["embedder"], cancel)
         searched = tuple(collections or ())
         parts = Parts(**models, store=store, collections=searched, budget=settings.budget, cancel=cancel)
-        events = collect_cases(cases, parts, answers=answers, epsilon=epsilon, seed=seed)
+        events = collect_cases(cases, parts, answers=answers)
         last = show_progress(events, lambda progress: f"{name}: {progress.doing}")
         if last is not None:
             took = duration(time.monotonic() - start)

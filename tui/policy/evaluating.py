@@ -99,7 +99,6 @@ def run(
         int | None,
         typer.Option("--limit", min=1, metavar="N", help="The first N of each set by a fixed shuffle."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of the order of questions.")] = 0,
     work: _Work = None,
     out: _Out = None,
 ) -> int:
@@ -109,7 +108,7 @@ def run(
     """
     out_file = _tables_file(out)
     names = checked([" ".join(name.split()) for name in systems.split(",") if name.strip()])
-    case_sets = [read_set(name).first(limit, seed) for source in sets for name in sets_in(source)]
+    case_sets = [read_set(name).first(limit) for source in sets for name in sets_in(source)]
     all_settings = [load({"model": name}) for name in models or ()] or [load()]
     folder = _work_folder(work)
     rows = Rows(folder / _ROWS)
@@ -142,7 +141,6 @@ def run(
     words += ["--systems", systems] if systems else []
     words += [word for name in models or () for word in ("--model", name)]
     words += ["--limit", str(limit)] if limit else []
-    words += ["--seed", str(seed)] if seed else []
     _show_tables(folder, " ".join(map(shell_word, words)), out_file)
     return failures.EXIT_CODES["input"] if failed else failures.DONE
 
