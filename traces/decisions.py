@@ -212,21 +212,6 @@ class Traces(Queries):
             by_path.setdefault(path, {})[source] = quality
         return by_path
 
-    def gone(self, run_id: str) -> list[str]:
-        """Documents of a run's passages that are no longer in the library, as collection/name."""
-        rows = self._store.rows(
-            """
-            SELECT DISTINCT collection, name FROM (
-                SELECT e ->> 'collection' AS collection, e ->> 'document' AS name FROM (
-                    SELECT unnest(from_json(payload -> 'fresh', '["JSON"]')) AS e FROM events
-                    WHERE run_id = ? AND kind = 'EvidenceKept'
-                )
-            ) ANTI JOIN documents USING (collection, name) ORDER BY ALL
-            """,
-            [run_id],
-        )
-        return [f"{collection}/{name}" for collection, name in rows]
-
 
 def count_decisions(store: Store) -> Counts:
     """Count everything, in a single connection."""

@@ -99,9 +99,7 @@ def show(
         decisions, doubtful = Runs(store).decisions(run.id), Runs(store).is_doubtful(run.id)
         labels = Labels(store).of_run(run.id)
         rating = Ratings(store).of(run.id)
-        traces = Traces(store)
-        gold, qualities = Collected(store).gold(run.id), traces.qualities(run.id)
-        missing_documents = traces.gone(run.id)
+        gold, qualities = Collected(store).gold(run.id), Traces(store).qualities(run.id)
     if as_json:
         rows = [_as_json(d, labels.get(d.seq), qualities.get(d.path, {}), state=state) for d in decisions]
         print_json(
@@ -111,7 +109,6 @@ def show(
                 "status": status_key(run.status, doubtful=doubtful),
                 "rating": rating.rating if rating else "",
                 "gold": asdict(gold) if gold else None,
-                "documents_gone": missing_documents,
                 "decisions": rows,
             }
         )
@@ -125,9 +122,6 @@ def show(
     out.print(Text(clean(" · ".join(facts)), style="dim"))
     if gold:
         out.print(Text(clean(f"right: {' / '.join(gold.answers)}"), style="dim"))
-    if missing_documents:
-        names = ", ".join(missing_documents)
-        out.print(Text(clean(f"no longer in the library: {names}; the states stand as they were seen")))
     if not decisions:
         out.print("It took no decisions.")
     for row in decisions:

@@ -55,11 +55,6 @@ def test_a_real_run_can_be_read_as_it_was_decided_also_without_its_document(
     decisions = Runs(open_store()).decisions(run_id)
     assert [d["text"] for d in shown["decisions"]] == [d.text for d in decisions]
     assert [d["features"] for d in shown["decisions"]] == [d.features for d in decisions]
-    assert deepthink("library", "remove", "facts", "supplier.md", "--yes").code == 0
-    after = deepthink("traces", "show", "--state").out
-    gone = "no longer in the library: facts/supplier.md; the states stand as they were seen"
-    assert [line for line in after.splitlines() if line not in out.splitlines()] == [gone]
-    assert json.loads(deepthink("traces", "show", "--json").out)["documents_gone"] == ["facts/supplier.md"]
 
 
 def test_the_list_says_who_decided_and_what_came_of_it(
