@@ -212,7 +212,6 @@ class Runs(Queries):
         self,
         text: str = "",
         statuses: Sequence[str] = (),
-        session: str = "",
         limit: int = 200,
         offset: int = 0,
     ) -> list[RunSummary]:
@@ -220,7 +219,7 @@ class Runs(Queries):
 
         Each word of ``text`` must occur in the question or the answer, ignoring case.
         """
-        where, values = _condition(text, statuses, session)
+        where, values = _condition(text, statuses)
         # The page is selected first, so that only its runs are counted.
         query = f"""
             FROM (
@@ -238,9 +237,9 @@ class Runs(Queries):
         [(doubtful,)] = self._store.rows(f"SELECT {_DOUBTFUL.format(run='?')}", [run_id])
         return bool(doubtful)
 
-    def count(self, text: str = "", statuses: Sequence[str] = (), session: str = "") -> int:
+    def count(self, text: str = "", statuses: Sequence[str] = ()) -> int:
         """How many runs `search` would find without a limit."""
-        where, values = _condition(text, statuses, session)
+        where, values = _condition(text, statuses)
         [(runs,)] = self._store.rows(f"SELECT count(*) FROM runs WHERE {where}", values)
         return int(runs)
 
@@ -299,7 +298,7 @@ def _append(db: DuckDBPyConnection, run_id: str, events: Sequence[StoredEvent]) 
     insert(db, "events", [{"run_id": run_id, **columns(event)} for event in events])
 
 
-def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, list[Any]]:
+def _condition(text: str, statuses: Sequence[str]) -> tuple[str, list[Any]]:
     conditions, values = ["status <> ?"], list[Any]([COLLECTED])
     for word in text.split():
         # `contains` has no wildcards; a word has no line break, so it matches within one of the three.
@@ -308,9 +307,6 @@ def _condition(text: str, statuses: Sequence[str], session: str) -> tuple[str, l
     if statuses:
         conditions.append("list_contains(?, status)")
         values.append(list(statuses))
-    if session:
-        conditions.append("session = ?")
-        values.append(session)
     return " AND ".join(conditions), values
 
 

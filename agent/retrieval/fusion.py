@@ -49,9 +49,7 @@ def highest(
     return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
 
-def maximal_marginal_relevance(
-    query: Vectors, passages: Vectors, trade_off: float = LAMBDA
-) -> list[tuple[int, float]]:
+def maximal_marginal_relevance(query: Vectors, passages: Vectors) -> list[tuple[int, float]]:
     """Order passages: each is picked by ``λ · cos(query, p) - (1 - λ) · max cos(p, picked)``.
 
     The first pick is the nearest passage (nothing is picked yet, so the second term is zero). Among ties,
@@ -64,7 +62,7 @@ def maximal_marginal_relevance(
     available = np.ones(len(passages), dtype=bool)
     picked: list[tuple[int, float]] = []
     for _ in passages:
-        value = np.where(available, trade_off * relevance - (1 - trade_off) * redundancy, -np.inf)
+        value = np.where(available, LAMBDA * relevance - (1 - LAMBDA) * redundancy, -np.inf)
         row = int(value.argmax())
         redundancy = np.maximum(redundancy, similarity[row]) if picked else similarity[row]
         available[row] = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.retrieval.recall import Hit, Recall, Strategy
+from agent.retrieval.recall import Hit, Recall
 from agent.state import Grade
 from agent.steps.grade import graded
 from agent.steps.rerank import read
@@ -16,6 +16,7 @@ from traces.records import Passage, Scope
 RANKED = ("vector", "mmr", "keyword", "fused", "rerank")
 """The stages that rank passages, in order."""
 
+_SHOWN = 20
 _DEPTH = 100  # hits of a search: two rankings of 50 each, so that every hit has its ranks
 
 
@@ -30,20 +31,12 @@ class Staged:
     probability: float  # 0 to 1, that the passage answers the query
 
 
-def inspect(
-    query: str,
-    strategy: Strategy,
-    scope: Scope,
-    *,
-    recall: Recall,
-    reader: Reader,
-    limit: int = 20,
-) -> list[Staged]:
-    """The first ``limit`` recalled passages, read and graded, best first."""
-    hits = recall.search(query, strategy, [scope], max(limit, _DEPTH))
+def inspect(query: str, scope: Scope, recall: Recall, reader: Reader) -> list[Staged]:
+    """The first passages that a query recalls, read and graded, best first."""
+    hits = recall.search(query, "hybrid", [scope], _DEPTH)
     ranks = _ranks(hits)
-    passages = {hit.passage.id: hit.passage for hit in hits[:limit]}
-    candidates = read(reader, query, [candidate(hit) for hit in hits[:limit]])
+    passages = {hit.passage.id: hit.passage for hit in hits[:_SHOWN]}
+    candidates = read(reader, query, [candidate(hit) for hit in hits[:_SHOWN]])
     for rank, entry in enumerate(candidates, start=1):
         ranks[entry["passage_id"]]["rerank"] = rank
     return [

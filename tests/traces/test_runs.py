@@ -119,7 +119,7 @@ def test_every_word_must_stand_somewhere(store: Store) -> None:
         assert runs.count(text) == len(found), text
 
 
-def test_pages_are_newest_first_and_narrowed_by_status_and_session(store: Store) -> None:
+def test_pages_are_newest_first_and_narrowed_by_status(store: Store) -> None:
     fill(store, 40)
     runs = Runs(store)
     everything = runs.search()
@@ -127,11 +127,7 @@ def test_pages_are_newest_first_and_narrowed_by_status_and_session(store: Store)
     assert runs.search(limit=15) + runs.search(limit=15, offset=15) == everything[:30]
     assert {r.status for r in runs.search(statuses=["failed", "cancelled"])} == {"failed", "cancelled"}
     assert runs.count(statuses=["failed", "cancelled"]) == 4
-    session = everything[0].session
-    assert runs.count(session=session) == len(runs.search(session=session)) == 10
-    assert runs.count("revenue", ["answered"], session) == len(
-        runs.search("revenue", ["answered"], session)
-    )
+    assert runs.count("revenue", ["answered"]) == len(runs.search("revenue", ["answered"]))
 
 
 def test_two_sessions_never_mix(store: Store) -> None:

@@ -107,7 +107,7 @@ def session_of(name: str | None, *, go_on: bool) -> tuple[str, str]:
 
 def scope_of(session: str, settings: Settings, named: Sequence[str] = ()) -> tuple[str, ...]:
     """Where a session's next question searches, as ``named`` in it or before; everywhere if empty."""
-    last = Runs(open_store()).search(session=session, limit=1) if session and not named else []
+    last = Runs(open_store()).of_session(session)[-1:] if session and not named else []
     so_far = last[0].request.get("collections") or (ALL_COLLECTIONS,) if last else ()
     return collections_of(named or so_far, settings)
 

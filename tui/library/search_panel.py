@@ -103,7 +103,7 @@ cursor.
         embedder = engine.embedder()
         if self._recall is None or self._recall[0] is not embedder:
             self._recall = (embedder, Recall(library, embedder))
-        return inspect(typed.question, "hybrid", scope, recall=self._recall[1], reader=engine.reader())
+        return inspect(typed.question, scope, self._recall[1], engine.reader())
 
     @on(Failed)
     def _tell_failure(self, message: Failed) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from agent.retrieval import keyword
+from agent.retrieval import fusion, keyword
 from agent.retrieval.fusion import best_first, maximal_marginal_relevance, reciprocal_rank_fusion
 from agent.retrieval.keyword import KeywordIndex
 from agent.retrieval.nearest import Indexes, VectorIndex
@@ -99,10 +99,11 @@ def _at(*degrees: float) -> Vectors:
 _QUERY = _at(0)[0]
 
 
-def test_a_worked_example() -> None:
+def test_a_worked_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "LAMBDA", 0.5)
     # The nearest stands at 10°, its near-double at 12°, another view at -40° and something off at 80°.
-    assert maximal_marginal_relevance(_QUERY, np.zeros((0, 2), np.float32), trade_off=0.5) == []
-    picked = maximal_marginal_relevance(_QUERY, _at(10, 12, -40, 80), trade_off=0.5)
+    assert maximal_marginal_relevance(_QUERY, np.zeros((0, 2), np.float32)) == []
+    picked = maximal_marginal_relevance(_QUERY, _at(10, 12, -40, 80))
     assert [row for row, _ in picked] == [0, 2, 1, 3]
     assert [value for _, value in picked] == pytest.approx(
         [

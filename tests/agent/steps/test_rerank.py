@@ -99,7 +99,7 @@ QUERY = "What halted production at the Brevnes plant of Tolvang Ceramics?"
 
 def test_every_ranking_gives_each_passage_its_rank(library: Library, embedder: HashEmbedder) -> None:
     recall = Recall(library, embedder)
-    staged = inspect(QUERY, "hybrid", Scope(), recall=recall, reader=WordReader())
+    staged = inspect(QUERY, Scope(), recall, WordReader())
     assert staged[0].passage.document == "fire"
     assert staged[0].ranks.keys() == set(RANKED)
     for stage in ("vector", "keyword", "fused", "rerank"):
@@ -112,12 +112,3 @@ def test_every_ranking_gives_each_passage_its_rank(library: Library, embedder: H
     probabilities = [one.probability for one in staged]
     assert probabilities == sorted(probabilities, reverse=True)
     assert [staged[0].grade, staged[-1].grade] == ["correct", "incorrect"]
-
-
-def test_only_the_rankings_of_the_strategy_are_there(library: Library, embedder: HashEmbedder) -> None:
-    recall = Recall(library, embedder)
-    words = inspect(QUERY, "keyword", Scope(), recall=recall, reader=WordReader())
-    assert {one.passage.document for one in words} == {"fire", "annual-report"}
-    assert set(words[0].ranks) == {"vector", "keyword", "rerank"}
-    near = inspect(QUERY, "vector", Scope(), recall=recall, reader=WordReader(), limit=2)
-    assert [set(one.ranks) for one in near] == [{"vector", "rerank"}] * 2
