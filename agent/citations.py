@@ -1,14 +1,14 @@
-"""Citations: code assigns the numbers, reads the marks in a draft, and writes the marks of the answer."""
+"""Citations: the marks in a draft and in the answer are read and written (`steps.distil` numbers them)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from agent.documents import table_text
-from agent.state import Claim, Evidence, Verdict, citation_marks
+from agent.state import VERDICTS, Claim, Evidence, citation_marks
 from agent.support import share_held
 from agent.text.sentences import sentences
 from agent.text.terms import terms
@@ -22,12 +22,6 @@ _LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
 _TERMINAL = re.compile(r"([.!?。！？]+[\"”’)]*)$")
 _PUNCTUATION = ".,;:!?。！？\"'“”‘’()*_"  # signs around a word that are not part of it
 _LAYOUT = re.compile(r"^\s*(#{1,6}\s+|[-*•]\s+|\d{1,2}[.)]\s+)?(.*)$")
-_FLAGS: Final[Mapping[Verdict, str]] = {
-    "supported": "",
-    "unsure": " (not confirmed by the sources)",
-    "partly": " (only partly supported)",
-    "not": " (not supported by the sources)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +126,8 @@ def _with_marks(claim: Claim) -> str:
     if terminal:
         body, end = body[: terminal.start()], terminal.group(1)
     tail = f" {marks}" if marks else ""
-    return f"{body}{_FLAGS[claim['verdict']]}{tail}{end}"
+    flag = "" if claim["verdict"] == "supported" else f" ({VERDICTS[claim['verdict']]})"
+    return f"{body}{flag}{tail}{end}"
 
 
 def _lines(draft: str) -> list[_Line]:

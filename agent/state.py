@@ -29,6 +29,13 @@ ADDED = "added"
 """The reason of a step that the user added to the plan during the run."""
 
 Verdict = Literal["supported", "unsure", "partly", "not"]
+VERDICTS: Mapping[Verdict, str] = {
+    "supported": "supported",
+    "unsure": "not confirmed by the sources",
+    "partly": "only partly supported",
+    "not": "not supported by the sources",
+}
+"""The words for a verdict, in the answer and wherever it is shown."""
 
 
 class Turn(TypedDict):

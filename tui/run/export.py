@@ -18,7 +18,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from agent import events as ev
-from agent.state import Claim, Evidence, citation_marks
+from agent.state import VERDICTS, Claim, Evidence, citation_marks
 from traces.runs import Run
 from traces.store import Store
 from tui.run import words
@@ -93,7 +93,7 @@ def web_address(text: str) -> str:
 
 
 def _claim(claim: Claim) -> str:
-    verdict = words.VERDICTS[claim["verdict"]]
+    verdict = VERDICTS[claim["verdict"]]
     reason = f" ({_text(claim['reason'])})" if claim["reason"] else ""
     label = verdict if claim["verdict"] == "supported" else f"**{verdict}**"
     return f"- {label}{reason}: {_text(claim['text'])} {citation_marks(claim['cites'])}".rstrip()

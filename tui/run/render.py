@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent import events as ev
+from agent.state import VERDICTS
 from tui import failures
 from tui.run.fold import MARK, RunFold
 from tui.run.keyboard import KEYS, Wheel
@@ -29,7 +30,7 @@ from tui.terminal import clean, duration
 LABEL_WIDTH = 10
 """Columns of the label to the left of the text, including the gap."""
 
-_DOUBT = re.compile(r"\(?\b(?:not supported|not confirmed|only partly supported)\b[^)\n:]*\)?")
+_DOUBT = re.compile("|".join(rf"\(?{words}\)?" for words in VERDICTS.values() if words != "supported"))
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _STYLES: dict[Tone, tuple[str, str, str]] = {  # label, text, items
     "opening": ("bold", "", "dim"),

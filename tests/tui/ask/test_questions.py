@@ -78,7 +78,7 @@ def test_approval_shows_each_sentence_and_its_fault(ask: Ask, capsys: pytest.Cap
         "approve: What now?",
         "    Tolvang supplies the bearings.",
         "    only partly supported: “It burnt in May.” ([2] does not say “May”)",
-        "    not supported: “The chairman resigned.” (no passage says this)",
+        "    not supported by the sources: “The chairman resigned.” (no passage says this)",
         "    a  accept it as it is",
         "    r  rewrite it from the evidence",
         "    s  search for more",

@@ -219,7 +219,7 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         assert not any(word in offered for word in ("pause", "answer", "skip", "add", "decide one"))
         prompt, conversation = screen.query_one(Prompt), screen.query_one(Conversation)
         told = "".join(str(part.render()) for part in conversation.query(Static))
-        assert told.count("not supported: “") == 1
+        assert told.count("not supported by the sources: “") == 1
         screen.focus_input()
         await pilot.press("x", "enter")
         assert (prompt.text, prompt.has_focus) == ("x", True)
@@ -259,7 +259,7 @@ async def test_an_unsupported_answer_is_judged_again_and_again(app: DeepthinkApp
         lines = text_of(exchange, ".withheld").splitlines()
         assert lines[0] == "The withheld answer:"
         assert "Mars Mining" in lines[1]
-        assert lines[2].startswith("✗ not supported: ")
+        assert lines[2].startswith("✗ not supported by the sources: ")
         shown = exchange.query_one(".withheld")
         await until(pilot, lambda: conversation.region.contains(*shown.region.offset))
 
