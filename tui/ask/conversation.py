@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _HISTORY = 200  # earlier questions that ↑ brings back
 AT_ONCE = 8  # turns of a session that are loaded at a time
+
+
+LOOKING: Final = "Looking at your library …"
+"""Shown until it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ through the answers: in one, **→** goes to the next citation and **Enter** ope
     def compose(self) -> ComposeResult:
         with Vertical(id="turns"):
             yield Static(id="earlier", markup=False)
-            yield Static("Looking at your library …", id="intro", markup=False)  # until it is read
+            yield Static(LOOKING, id="intro", markup=False)
 
     def on_mount(self) -> None:
         self.anchor()

@@ -26,6 +26,7 @@ from tui.app.find import FindBar
 from tui.app.keys import bindings
 from tui.app.work import Failed, Job, in_background
 from tui.ask.conversation import (
+    LOOKING,
     Beginning,
     Conversation,
     SessionLoaded,
@@ -182,6 +183,8 @@ Every `[n]` of the answer opens its passage.
         from tui.ask.welcome import WelcomeScreen
 
         def after_welcome(question: str | None) -> None:
+            self._beginning = None  # before the library was filled
+            self.query_one(Conversation).introduce(Content(LOOKING))
             self.look_again()
             if question:
                 prompt.remember(question)

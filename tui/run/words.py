@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from agent import events as ev
 from agent.documents.document import MAIL_FIELDS
-from agent.state import Claim, Evidence, FoundPassage, PlanStep, Verdict
+from agent.state import VERDICTS, Claim, Evidence, FoundPassage, PlanStep
 from traces.records import SECTION_SEPARATOR
 from traces.runs import Run
 from tui.run.fold import RunFold, StepState, status_key
@@ -57,12 +57,6 @@ STEP_ENDINGS: Final[Mapping[StepState, str]] = {
 }
 """How a step without a finding ended, in words."""
 
-VERDICTS: Final[Mapping[Verdict, str]] = {
-    "supported": "supported",
-    "unsure": "not confirmed",
-    "partly": "only partly supported",
-    "not": "not supported",
-}
 GRADES: Final = {"correct": "relevant", "ambiguous": "maybe relevant", "incorrect": "not relevant"}
 """The grades of a passage, in words."""
 ENOUGH: Final = {"correct": "enough", "ambiguous": "not quite enough", "incorrect": "not enough"}
@@ -249,7 +243,7 @@ def withheld(fold: RunFold) -> list[str]:
 
 
 def doubts(claims: Sequence[Claim]) -> list[str]:
-    """The sentences that are not, or only partly, supported by their sources, and why."""
+    """The sentences that are not surely supported by their sources, and why."""
     return [
         f"{VERDICTS[claim['verdict']]}: “{one_line(claim['text'])}”"
         + (f" ({one_line(claim['reason'])})" if claim["reason"] else "")
@@ -293,32 +287,28 @@ def located(title: str, section: str, page: int | None) -> str:
 
 
 def places(items: Sequence[FoundPassage]) -> list[str]:
-    """The place of each passage; where another's document has the same title, also what tells them apart.
+    """The place of each passage, with the date of its document.
 
-    That is the date, else the name of the file, else the collection.
+    Where another's document has the same title and date, file name and collection tell them apart.
     """
-    alike: dict[str, set[tuple[str, str, str]]] = {}  # the documents of each title
+    alike: dict[tuple[str, str], set[str]] = {}  # the documents of each title and date
     for item in items:
-        alike.setdefault(_title(item), set()).add(_origin(item))
+        alike.setdefault((_title(item), item["date"]), set()).add(_origin(item))
 
-    def telling(item: FoundPassage) -> Iterable[str]:
-        documents = alike[_title(item)]
-        if len(documents) == 1:
-            return []
-        columns = zip(_origin(item), zip(*documents, strict=True), strict=True)
-        unique = [own for own, values in columns if all(values) and len(set(values)) == len(documents)]
-        return unique[:1] or filter(None, _origin(item))
+    def parts(item: FoundPassage) -> Iterable[str]:
+        same = alike[_title(item), item["date"]]
+        return filter(None, [place(item), one_line(item["date"]), _origin(item) if len(same) > 1 else ""])
 
-    return [" · ".join([place(item), *telling(item)]) for item in items]
+    return [" · ".join(parts(item)) for item in items]
 
 
 def _title(item: FoundPassage) -> str:
     return item["title"] or item["document"]
 
 
-def _origin(item: FoundPassage) -> tuple[str, str, str]:
-    """The date, the name and the collection of a passage's document."""
-    return one_line(item["date"]), one_line(item["document"]), one_line(item["collection"])
+def _origin(item: FoundPassage) -> str:
+    """Collection and file name of a passage's document."""
+    return " · ".join(filter(None, (one_line(item["collection"]), one_line(item["document"]))))
 
 
 def step_question(question: str) -> str:
@@ -515,7 +505,7 @@ def _source(item: Evidence, quote: str) -> Block:
     """A cited passage: title, place, and ``quote``, or the whole excerpt without one."""
     text = clean(quote or item["excerpt"]).strip()
     lines = tuple(text.splitlines()) if item["kind"] == "table" else (f"“{unmarked(one_line(text))}”",)
-    origin = " · ".join(filter(None, reversed(_origin(item))))
+    origin = " · ".join(filter(None, [_origin(item), one_line(item["date"])]))
     return Block(f"[{item['number']}]", place(item), (origin, *lines), "sources")
 
 
