@@ -297,6 +297,7 @@ What you type on at once is a question, and rates nothing.
             block.update(self._plain_blocks[block])
 
 
+_QUOTE_LENGTH = 400  # characters of up to three sentences
 _QUESTION_LENGTH = 1200  # characters; the whole text is in the prompt's history
 
 
@@ -323,7 +324,7 @@ the answer that rate, correct, copy and export it are the same here.
 
 def _draw_source(item: Evidence, where: str, quote: str, width: int) -> Content:
     lead = f"[{item['number']}] "
-    excerpt = hanging(" " * len(lead), f"“{one_line(quote, _TEXT_LENGTH)}”", width)
+    excerpt = hanging(" " * len(lead), f"“{one_line(quote, _QUOTE_LENGTH)}”", width)
     return Content("\n").join([hanging(lead, where, width), excerpt.stylize("$foreground 65%")])
 
 
@@ -616,7 +617,10 @@ class Exchange(Vertical):
         key = deepthink(self).key_of("ask.panel")
         rated = [f"rated {fold.rating}"] if fold.rating else []
         thinking = [f"{key} shows or hides the thinking"] if key and fold.plan else []
-        return Content(" · ".join([*parts, *rated, *thinking])).stylize(style, 0, len(parts[0]))
+        resumed = []
+        if finished.status in words.RESUMABLE and (shown := deepthink(self).key_of("ask.unfinished")):
+            resumed = [f"{shown}, then {deepthink(self).key_for('runs.resume')}, resumes it"]
+        return Content(" · ".join([*parts, *rated, *resumed, *thinking])).stylize(style, 0, len(parts[0]))
 
     @on(WaysOn.Revealed)
     def _reveal_withheld(self) -> None:

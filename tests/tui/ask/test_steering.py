@@ -63,6 +63,7 @@ async def test_a_cancelled_run_restores_the_prompt_and_resumes_and_leaving_inter
         assert run.status == "cancelled"
         gate.open()
         cancelled = screen.query_one(Exchange)
+        assert "f12, then r" in text_of(cancelled, ".state"), "how it is resumed"
         screen.resume(run.id)
         await until(pilot, lambda: [turn for turn in screen.query(Exchange) if turn is not cancelled])
         await over(pilot, screen)
