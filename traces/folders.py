@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from traces.store import Queries, columns, insert
 
+_SPECIAL: Final = re.compile(r"([\\*?\[\]!# ])")  # in a pattern of a .gitignore file
 AWAY, BACK = "away", "back"
 """Outcomes of a folder, among the changes."""
 
@@ -66,6 +68,18 @@ class Folders(Queries):
                 "DELETE FROM folders WHERE collection = ? AND path = ?", [folder.collection, folder.path]
             )
             insert(db, "folders", [columns(folder)])
+
+    def exclude(self, collection: str, source: str, *, excluded: bool = True) -> bool:
+        """Exclude a file by name from the folders that hold it, or no longer; returns whether one does."""
+        holding = [folder for folder in self.followed(collection) if folder.holds([source])]
+        for folder in holding:
+            name = Path(source).relative_to(folder.path).as_posix()
+            pattern = "/" + _SPECIAL.sub(r"\\\1", name)
+            others = tuple(one for one in folder.exclude if one != pattern)
+            patterns = (*others, pattern) if excluded else others
+            if patterns != folder.exclude:
+                self.follow(replace(folder, exclude=patterns))
+        return bool(holding)
 
     def unfollow(self, path: str) -> int:
         """Stop following a folder; returns how many collections did. Its documents stay."""

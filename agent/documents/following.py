@@ -8,13 +8,11 @@ drive that is not mounted.
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing as closed
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -35,7 +33,6 @@ from traces.store import Store, now
 _PATIENCE: Final = 5.0  # seconds to wait for files that are being written
 _POLL: Final = 0.25
 _UNSETTLED: Final = "still being written, read in the next sync"
-_SPECIAL: Final = re.compile(r"([\\*?\[\]!# ])")
 
 _log = logging.getLogger("deepthink.folders")
 _DEBOUNCE: Final = 400  # milliseconds within which changes are reported together
@@ -165,15 +162,9 @@ def forget(store: Store, document: Document) -> bool:
     Raises `UnknownDocument` if it was already removed.
     """
     Library(store).remove_document(document.id)
-    folders = Folders(store)
-    left_out = False
-    for folder in folders.followed(document.collection):
-        path = Path(document.source)
-        if path.is_relative_to(folder.path) and path.is_file():
-            pattern = "/" + _SPECIAL.sub(r"\\\1", path.relative_to(folder.path).as_posix())
-            folders.follow(replace(folder, exclude=(*folder.exclude, pattern)))
-            left_out = True
-    return left_out
+    if not Path(document.source).is_file():
+        return False
+    return Folders(store).exclude(document.collection, document.source)
 
 
 def due(store: Store, closing: threading.Event) -> Iterator[list[str]]:

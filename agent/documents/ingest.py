@@ -236,6 +236,9 @@ def ingest(
     items: list[Item] = [*files]
     if fetch is not None:
         items += [WebPage(url, lambda url: fetch(url).content()) for url in dict.fromkeys(addresses)]
+    for file in files:
+        if file.outright:  # it may have been removed, and excluded by that
+            folders.exclude(collection, file.source, excluded=False)
     yield from reading.read_all(items, existing, missing)
     if follow:
         for root in roots:

@@ -316,7 +316,7 @@ def remove(store: Store, item: Collection | Document) -> str:
     from agent.documents.following import forget
 
     if isinstance(item, Document):
-        in_folder = " Its file is excluded from the followed folder, so it stays removed."
+        in_folder = " Its file is excluded from the followed folder, until you add it by its name."
         return in_folder if forget(store, item) else ""
     paths = ", ".join(folder.path for folder in Folders(store).followed(item.name))
     Library(store).remove_collection(item.name)

@@ -160,12 +160,17 @@ def test_what_is_left_out_is_not_read_and_goes(store: Store, folder: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["c.md", "what [is] this! # 1.md"])
-def test_a_document_that_is_removed_does_not_come_back(store: Store, folder: Path, name: str) -> None:
+def test_a_document_that_is_removed_does_not_come_back_until_it_is_named(
+    store: Store, folder: Path, name: str
+) -> None:
     (folder / "c.md").rename(folder / name)
     _sync(store)
     assert forget(store, stored(store)[name])
     assert outcomes(_sync(store)) == {}
     assert names(store) == {"a.md", "inner/b.txt"}
+    assert outcomes(read_in(store, folder / name)) == {name: "added"}
+    assert outcomes(_sync(store)) == {}
+    assert names(store) == {"a.md", "inner/b.txt", name}
 
 
 def test_a_collection_removed_during_a_sync_stays_away(store: Store, folder: Path, tmp_path: Path) -> None:
