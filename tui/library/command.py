@@ -224,7 +224,11 @@ def folders(as_json: AsJson = False) -> None:
 def changes(as_json: AsJson = False) -> None:
     """Show what changed in followed folders, newest first."""
     entries = Folders(open_store()).changes()
-    if not to_tabulate(entries, "Nothing has changed in the followed folders yet.", as_json=as_json):
+    if not to_tabulate(
+        entries,
+        "No change of a followed folder was taken in yet. `deepthink sync` looks for changes now.",
+        as_json=as_json,
+    ):
         return
     rows = [
         (local_time(one.seen), one.collection, one.outcome, one.name, actions.change_detail(one))
