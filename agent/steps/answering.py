@@ -24,14 +24,14 @@ LEAD: Final = " – "
 """Stands between a short answer and the sentence that it is taken from."""
 EARLIER: Final = "Earlier "
 """Begins what an earlier version of a document says."""
-_ANSWERS: Final = 0.3
+_ANSWERS: Final = 0.5
 """Probability from which a passage supports a sentence as the answer to a question."""
 _ALONE: Final = 0.005
 """Probability from which the sentence, read alone, may be that answer.
 
-Of sentences that answer held-out questions about written passages, 81 % reach both. Of true sentences about
-something else in the passage 90 % do not, of those beside a question without an answer 96 %, and of those
-with another number of the passage 77 %.
+Of the sentences that answer 384 held-out questions about written passages, 64 % reach both and are
+supported (`verify_by_reader`), of true ones about something else in the passage 5 %, of those beside a
+question without an answer 2 %, and of those with another number of the passage one of 185.
 """
 _ANSWERED: Final = 0.03
 """Probability from which a text holds an answer: 78 % of those sentences, and 5 % of the others."""

@@ -318,9 +318,11 @@ def _written(state: RunState, notes: list[Note], deps: Deps) -> str:
             if proposal:
                 deps.session.emit(Warned("The language model found no answer. The reader did: check it."))
         return parts or proposal or draft
-    # The reader marked words that it takes for the answer. The model's are kept if they answer too, unless
-    # the passages refute them, or if they are those and tell a figure more: one of two things asked for.
-    marked = _proposed_note(state) if state["route"] == "single" else []
+    # The reader marked words that it takes for the answer. A model that was taught is believed. Another's
+    # words are kept if they answer too, unless the passages refute them, or if they are those and tell a
+    # figure more: one of two things asked for.
+    is_believed = deps.session.taught or state["route"] != "single"
+    marked = [] if is_believed else _proposed_note(state)
     if (
         (proposal := from_findings(marked, evidence))
         and not _says_more(" ".join(claim["text"] for claim in claims), marked[0]["answer"], proposal)

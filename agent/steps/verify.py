@@ -61,6 +61,8 @@ from agent.text.vocabulary import vocabulary
 from models.protocols import Reader, Support
 
 _MAY_REFUTE = 0.5  # probability from which a passage may refute a sentence
+_MAY_SUPPORT = 0.3  # … from which one may support it: it does if it says that the sentence is the answer,
+_SURELY_ANSWERS = 0.7  # with this probability
 _GROUNDED = 0.75  # share of an answer that must be supported for it to be grounded
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "unsure": 0.5, "partly": 0.5, "not": 0.0}
 _COPIED: Final = Support(1.0, 0.0, 0.0)
@@ -125,8 +127,9 @@ def verify_by_reader(
     A sentence that its passages neither support nor refute, or that cites none, is given the kept passage
     that does support it, if there is one; where some of its passages support it, the others are no longer
     cited. An answer of a few words is supported where the reader takes them for the answer, one about
-    another cell of a table than was asked for only in part. Where no supported sentence answers the
-    question or one of its look-ups, the reader is unsure of all.
+    another cell of a table than was asked for only in part, and a sentence that a passage may support where
+    it is surely the answer. Where no supported sentence answers the question or one of its look-ups, the
+    reader is unsure of all.
     """
     question = questions[0]
     cited = [citations.cited(claim, evidence) for claim in claims]
@@ -144,7 +147,7 @@ def verify_by_reader(
     ]
     judgements = _read(reader, claims, options)
     checked = [
-        _accept_marked(reader, _judge(claim, passages, supports, question, evidence), passages, question)
+        _accept_answer(reader, _judge(claim, passages, supports, question, evidence), passages, questions)
         for claim, passages, supports in zip(claims, cited, judgements, strict=True)
     ]
     checked = _cite_again(reader, checked, question, evidence)
@@ -162,14 +165,26 @@ def verify_by_reader(
     ]
 
 
-def _accept_marked(reader: Reader, claim: Claim, cited: Sequence[Evidence], question: str) -> Claim:
-    """The claim, supported if it says nothing but what the reader takes for the answer.
+def _accept_answer(
+    reader: Reader, claim: Claim, cited: Sequence[Evidence], questions: Sequence[str]
+) -> Claim:
+    """The claim, supported if the reader takes it for the answer, or for no more than the answer's words.
 
-    An answer of a few words is no sentence that a passage could support or refute.
+    It knows the question then, which says what a sentence leaves out. An answer of a few words is no
+    sentence that a passage could support or refute.
     """
+    question = questions[0]
     if claim["verdict"] == "supported" or not cited or not readable(question):
         return claim
-    passages = [passage_text([item]) for item in cited]
+    passages = [passage_text([with_prices(item)]) for item in cited]
+    if claim["verdict"] == "unsure" and not claim.get("refuted") and claim["support"] >= _MAY_SUPPORT:
+        pairs = [(claim["text"], passage) for passage in passages]
+        if any(
+            judgement.supported >= _SURELY_ANSWERS
+            for question in questions
+            for judgement in reader.judge(question, pairs)
+        ):
+            return Claim({**claim, "verdict": "supported", "reason": ""})
     for item, passage, reading in zip(cited, passages, reader.read(question, passages), strict=True):
         for span in reading.spans:
             answer = passage[span.start : span.end]

@@ -23,10 +23,10 @@ _KEPT = 0.72, 0.26  # a floor under what the shipped reader reaches: no later on
 
 
 class _Unasked(BoxedReader):
-    """Takes every claim for an answer: the test has no questions."""
+    """Takes every claim for a likely answer: the test has no questions."""
 
     def judge(self, question: str, pairs: Sequence[tuple[str, str]]) -> list[Support]:
-        return [Support(1.0, 0.0, 0.0) for _ in pairs]
+        return [Support(0.6, 0.2, 0.2) for _ in pairs]
 
 
 @pytest.fixture(scope="module")

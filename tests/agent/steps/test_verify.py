@@ -111,6 +111,25 @@ def test_a_short_answer_from_an_unlikely_passage_is_not_supported(idle_session: 
     assert claim["verdict"] == "unsure"
 
 
+@pytest.mark.parametrize(
+    ("supported", "refuted", "answers", "verdict"),
+    [
+        (0.4, 0.2, 0.8, "supported"),
+        (0.4, 0.2, 0.6, "unsure"),
+        (0.2, 0.2, 0.8, "unsure"),
+        (0.4, 0.55, 0.8, "unsure"),
+    ],
+)
+def test_a_sentence_that_may_be_supported_is_where_it_is_surely_the_answer(
+    idle_session: Session, supported: float, refuted: float, answers: float, verdict: Verdict
+) -> None:
+    judges = Support(answers, 0.1, 0.9 - answers)
+    reader = WordReader(supports=Support(supported, refuted, 1 - supported - refuted), judges=judges)
+    claims = [_claim("The insurer paid for the kilns.", 1)]
+    (claim,) = verify_by_reader(reader, idle_session, ["Who paid for the kilns?"], claims, [_FIRE])
+    assert claim["verdict"] == verdict
+
+
 def _verified(
     session: Session,
     claims: list[Claim],
