@@ -128,7 +128,8 @@ def filter_pairs(
 ) -> list[tuple[str, str]]:
     """The names and values of the filters that documents must pass."""
     filters = {"from": sender, "type": kind, "folder": folder, "after": [after], "before": [before]}
-    return [(name, value) for name, values in filters.items() for value in values or () if value]
+    given = ((name, value) for name, values in filters.items() for value in values or ())
+    return [(name, value) for name, value in given if value is not None]
 
 
 def form_of(*, as_json: bool, plain: bool, quiet: bool = False) -> Form:

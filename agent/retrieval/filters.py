@@ -31,12 +31,13 @@ def filters_of(pairs: Iterable[tuple[str, str]]) -> Filters:
     """The filters with the given names and values.
 
     With several values of ``from``, ``type`` or ``folder``, any of them may match; all days must. Raises
-    `BadFilter` if a day or a type is invalid.
+    `BadFilter` if a value is empty, or a day or a type is invalid.
     """
     values: dict[str, list[str]] = {name: [] for name in NAMES}
     for name, value in pairs:
-        if value.strip():
-            values[name].append(value.strip())
+        if not value.strip():
+            raise BadFilter(f"“{name}” has no value.", "Write one, or leave it out.")
+        values[name].append(value.strip())
     after = max(map(_day, values["after"]), default="")
     before = min(map(_day, values["before"]), default="")
     if after and before and _first_day(after) >= _first_day(before):

@@ -148,6 +148,11 @@ def test_a_filter_that_cannot_be_is_refused(written: str) -> None:
         filters_of(taken_from(written)[1])
 
 
+def test_a_filter_without_a_value_is_refused() -> None:
+    with pytest.raises(BadFilter):
+        filters_of([("from", " ")])
+
+
 def test_filters_are_told_from_the_question() -> None:
     asked = 'What does it say: from:"Petra Novak" that type:pdf of 10:30 was from: nobody?'
     assert taken_from(asked) == (
