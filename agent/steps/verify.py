@@ -573,7 +573,7 @@ def _with_later(state: RunState, claims: Sequence[Claim], deps: Deps) -> list[Cl
             return claim
         passage, sentence = otherwise
         reason = f"“{passage['title']}” of {passage['date']} may say otherwise: “{sentence}”"
-        return Claim({**claim, "verdict": "unsure", "reason": reason})
+        return Claim({**claim, "verdict": "unsure", "reason": without_marks(reason)})
 
     return [checked(claim) for claim in claims]
 
@@ -588,7 +588,7 @@ def _refuting(text: str, passages: Sequence[Candidate], reader: Reader) -> tuple
     units = sentences(passages[place]["text"])
     if support.refuted < _REFUTES or not units:
         return None
-    return passages[place], without_marks(units[nearest(units, statement)])
+    return passages[place], units[nearest(units, statement)]
 
 
 def _answering(state: RunState, text: str, passages: Sequence[Candidate]) -> tuple[Candidate, str] | None:
