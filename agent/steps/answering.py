@@ -24,13 +24,15 @@ LEAD: Final = " – "
 """Stands between a short answer and the sentence that it is taken from."""
 EARLIER: Final = "Earlier "
 """Begins what an earlier version of a document says."""
-_ANSWERS: Final = 0.5
-"""Probability from which a passage supports a sentence as the answer to a question."""
+_MAY_ANSWER: Final = 0.3
+"""Probability from which a passage may support a sentence as the answer to a question."""
+ANSWERS: Final = 0.5
+"""Probability from which it does."""
 _ALONE: Final = 0.005
 """Probability from which the sentence, read alone, may be that answer.
 
-Of the sentences that answer 384 held-out questions about written passages, 64 % reach both and are
-supported (`verify_by_reader`), of true ones about something else in the passage 5 %, of those beside a
+Of the sentences that answer 384 held-out questions about written passages, 64 % reach this and `ANSWERS`
+and are supported (`verify_by_reader`), of true ones about something else in the passage 5 %, of those beside a
 question without an answer 2 %, and of those with another number of the passage one of 185.
 """
 _ANSWERED: Final = 0.03
@@ -52,9 +54,13 @@ def questions_of(question: str, notes: Sequence[Note]) -> list[str]:
 
 
 def is_answer(
-    reader: Reader, questions: Sequence[str], claims: Sequence[Claim], evidence: Sequence[Evidence]
+    reader: Reader,
+    questions: Sequence[str],
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+    least: float = _MAY_ANSWER,
 ) -> bool:
-    """Whether the reader takes a sentence for the answer to a question.
+    """Whether the reader takes a sentence for the answer to a question, with a probability of ``least``.
 
     It judges the sentence by a passage that it cites, and reads it alone: what a passage says of something
     else is supported by it too, but answers nothing.
@@ -65,7 +71,7 @@ def is_answer(
         for item in citations.cited(claim, evidence)
     ]
     return any(
-        support.supported >= _ANSWERS and probability_in(reader, question, text) >= _ALONE
+        support.supported >= least and probability_in(reader, question, text) >= _ALONE
         for question in questions
         if pairs
         for (text, _), support in zip(

@@ -27,6 +27,7 @@ from agent.state import (
     without_marks,
 )
 from agent.steps.answering import (
+    ANSWERS,
     EARLIER,
     LEAD,
     SUPPORTS,
@@ -155,7 +156,7 @@ def verify_by_reader(
     if any(cell and cell.agrees(claim["text"]) for claim, cell in zip(checked, asked_cells, strict=True)):
         return checked
     supported = [claim for claim in checked if claim["verdict"] == "supported"]
-    if not readable(question) or is_answer(reader, questions, supported, evidence):
+    if not readable(question) or is_answer(reader, questions, supported, evidence, ANSWERS):
         return checked
     return [
         Claim({**claim, "verdict": "unsure", "reason": _beside_the_point(claim["cites"])})
