@@ -32,8 +32,8 @@ _ALONE: Final = 0.005
 """Probability from which the sentence, read alone, may be that answer.
 
 Of the sentences that answer 384 held-out questions about written passages, 64 % reach this and `ANSWERS`
-and are supported (`verify_by_reader`), of true ones about something else in the passage 5 %, of those beside a
-question without an answer 2 %, and of those with another number of the passage one of 185.
+and are supported (`verify_by_reader`), of true ones about something else in the passage 5 %, of those
+beside a question without an answer 2 %, and of those with another number of the passage one of 185.
 """
 _ANSWERED: Final = 0.03
 """Probability from which a text holds an answer: 78 % of those sentences, and 5 % of the others."""
