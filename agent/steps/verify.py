@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -182,8 +181,8 @@ def _accept_answer(
         pairs = [(claim["text"], passage) for passage in passages]
         if any(
             judgement.supported >= _SURELY_ANSWERS
-            for question in questions
-            for judgement in reader.judge(question, pairs)
+            for asked in questions
+            for judgement in reader.judge(asked, pairs)
         ):
             return Claim({**claim, "verdict": "supported", "reason": ""})
     for item, passage, reading in zip(cited, passages, reader.read(question, passages), strict=True):
@@ -396,10 +395,10 @@ def _verdict(
     refuting = [pair for pair in zip(cited, judgements, strict=False) if pair[1].refuted >= _MAY_REFUTE]
     likeliest = max((judgement.supported for judgement in judgements), default=0.0)
     is_supported = not refuting and likeliest >= SUPPORTS
-    absent = missing or [" ".join(missing_names(text, cited, question, evidence))]
-    if absent[0] and not any(judgement.refuted >= _REFUTES for _, judgement in refuting):
+    absent = missing[0] if missing else " ".join(missing_names(text, cited, question, evidence))
+    if absent and not any(judgement.refuted >= _REFUTES for _, judgement in refuting):
         partly = is_supported and (not missing or len(missing) < len(stated_numbers(text)))
-        return ("partly" if partly else "not"), f"{where} {verb} not mention {absent[0]}"
+        return ("partly" if partly else "not"), f"{where} {verb} not mention {absent}"
     if is_supported:
         return "supported", ""
     return _doubt(text, refuting, likeliest, where)
@@ -412,9 +411,9 @@ def _doubt(
 
     Two in five of them are in right answers.
     """
-    item, judgement = max(refuting, key=lambda pair: pair[1].refuted, default=(None, None))
-    if item is None or judgement is None:
+    if not refuting:
         return ("not" if likeliest < _UNSUPPORTED else "unsure"), f"{where} may not say this"
+    item, judgement = max(refuting, key=lambda pair: pair[1].refuted)
     cell = named_cell(text, item)
     if cell and cell.agrees(text) is False:
         return "not", f"[{item['number']}] has {cell.value} in that cell"
@@ -585,11 +584,11 @@ def _refuting(text: str, passages: Sequence[Candidate], reader: Reader) -> tuple
     if not passages or not readable(statement):
         return None
     supports = reader.support([(statement, shown(passage).text) for passage in passages])
-    support, place = max(zip(supports, count(), strict=False), key=lambda pair: pair[0].refuted)
-    units = sentences(passages[place]["text"])
+    support, passage = max(zip(supports, passages, strict=True), key=lambda pair: pair[0].refuted)
+    units = sentences(passage["text"])
     if support.refuted < _REFUTES or not units:
         return None
-    return passages[place], units[nearest(units, statement)]
+    return passage, units[nearest(units, statement)]
 
 
 def _answering(state: RunState, text: str, passages: Sequence[Candidate]) -> tuple[Candidate, str] | None:
