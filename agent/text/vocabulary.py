@@ -1,4 +1,4 @@
-"""Words beside numbers in a language: months, units, currencies, scales. All from CLDR."""
+"""Words beside numbers in a language, from CLDR: months, units, currencies, scales. Also yes and no."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 CURRENCY = "currency"
 """The unit of an amount of money whose currency is unknown, or whose sign several countries use."""
+
+YES_NO = frozenset("yes no ja nein oui non sí no sì sim não nee 是 是的 对 不 不是 否".split())
+"""The answers of one word, in the languages whose number words are read, and in Chinese."""
 
 SPELLED = frozenset({"en", "fr", "es", "pt", "de", "it", "nl"})
 """Languages whose number words `text_to_num` reads."""

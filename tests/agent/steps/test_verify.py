@@ -517,6 +517,25 @@ def test_what_a_later_document_may_say_otherwise_is_supported_in_part(
     assert [unit in claim["reason"] for claim in update["claims"]] == [doubted]
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Dogs may be kept.", "supported"),
+        ("Yes, dogs may be kept.", "unsure"),
+        ("No. Dogs may be kept.", "unsure"),
+        ("Nein – dogs may be kept.", "unsure"),
+        ("是的，dogs may be kept.", "unsure"),
+        ("No dogs may be kept.", "supported"),  # the sentence itself denies
+    ],
+)
+def test_a_yes_or_a_no_is_never_sure(make: Make, text: str, verdict: Verdict) -> None:
+    reader = WordReader(supports=_YES, judges=_YES)
+    cited = evidence(1, "Dogs may be kept.")
+    draft = {"draft": f"{text.rstrip('.')} [1].", "evidence": [cited], "notes": [_FOUND]}
+    update = verify(state(question="May I keep dogs?", route="single", **draft), make(reader=reader))
+    assert {claim["verdict"] for claim in update["claims"]} == {verdict}
+
+
 # --- what becomes of an answer that is not grounded -------------------------------------------------
 
 
