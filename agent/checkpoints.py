@@ -108,7 +108,7 @@ class JournaledChat:
 
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         """The stored reply, streamed in one piece, or a new one."""
-        parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "at": 0.0}
+        parameters = {"max_tokens": options.max_tokens, "schema": options.schema, "unlike": options.unlike}
         prompt = _prompt_hash(messages, parameters)
         if stored := self._journal.replay(prompt):
             reply = TypeAdapter(Reply).validate_json(stored)

@@ -117,8 +117,9 @@ class Session:
         max_tokens: int,
         on_text: Callable[[str], None] | None = None,
         system: str = SYSTEM,
+        unlike: str = "",
     ) -> Reply:
-        """Generate free text.
+        """Generate free text that does not begin with ``unlike``.
 
         Raises `BudgetExhausted` if the budget or the context has no room for the call, or the time ran out,
         `GenerationCancelled` if the user stopped the run, and `StepSkipped` if the user skipped the
@@ -126,7 +127,7 @@ class Session:
         """
         messages = _messages(notebook, instruction, system)
         show = None if on_text is None else lambda piece: on_text(plain(piece))
-        options = ChatOptions(max_tokens=max_tokens, on_text=show, cancel=self.stop)
+        options = ChatOptions(max_tokens=max_tokens, unlike=unlike, on_text=show, cancel=self.stop)
         chat = (self.taught if system == TAUGHT else None) or self.chat
         reply = self._call(purpose, messages, max_tokens, lambda: chat.generate(messages, options))
         return replace(reply, text=plain(reply.text))

@@ -234,7 +234,7 @@ class RunState(TypedDict):
     approval: str  # the user's reply to an ungrounded answer: accept, rewrite, search, stop
     spent: NotRequired[list[str]]  # replies that would bring nothing more; not in older runs
     answer: str
-    status: str  # "", then "answered", "not_found", "stopped" or "rejected"
+    status: str  # "", "overruled" (a refusal), then "answered", "not_found", "stopped" or "rejected"
     log: Annotated[list[Logged], unstored]
 
 

@@ -94,12 +94,14 @@ class ChatOptions:
         on_text: Called with each piece of answer text as it is generated (never reasoning).
         cancel: Polled while the call runs; once set, the call raises `GenerationCancelled` within a
             second, also while a prompt is being evaluated.
+        unlike: A text with which the answer may not begin. Models in process heed it; servers cannot.
     """
 
     max_tokens: int = 512
     schema: JsonSchema | None = None
     on_text: Callable[[str], None] | None = None
     cancel: threading.Event | None = field(default=None, compare=False)
+    unlike: str = ""
 
 
 class Chat(Protocol):

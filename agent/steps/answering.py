@@ -210,16 +210,14 @@ def answer_prompt(
     evidence: Sequence[Evidence],
     found: Sequence[tuple[int, str]],
     length: str,
-    *,
-    taught: bool = True,
 ) -> tuple[list[str], str, str]:
     """The prompt for an answer from whole passages: notebook entries, instruction, system prompt.
 
-    A model that was taught to answer is asked as it was taught, unless ``taught`` is false; ``found`` and
-    ``length`` are for others, which are not allowed to refuse.
+    A model that was taught to answer is asked as it was taught; ``found`` and ``length`` are for others,
+    which are not allowed to refuse.
     """
     passages = list(map(passage, evidence))
-    if session.taught and taught:
+    if session.taught:
         return [prompts.passages(passages)], prompts.question(question), prompts.TAUGHT
     return [], prompts.answer(question, passages, found, length), prompts.READING
 

@@ -158,12 +158,7 @@ def verify_by_reader(
     supported = [claim for claim in checked if claim["verdict"] == "supported"]
     if not readable(question) or is_answer(reader, questions, supported, evidence, ANSWERS):
         return checked
-    return [
-        Claim({**claim, "verdict": "unsure", "reason": _beside_the_point(claim["cites"])})
-        if claim["verdict"] == "supported"
-        else claim
-        for claim in checked
-    ]
+    return [_doubted(claim, "but maybe not in answer to your question") for claim in checked]
 
 
 def _accept_answer(
@@ -437,11 +432,6 @@ def _number_list(numbers: Sequence[int]) -> str:
     return " and ".join(f"[{number}]" for number in numbers)
 
 
-def _beside_the_point(numbers: Sequence[int]) -> str:
-    says = "says" if len(numbers) == 1 else "say"
-    return f"{_number_list(numbers)} {says} this, but maybe not in answer to your question"
-
-
 class _Verdicts(BaseModel):
     verdicts: list[Literal["supported", "partly", "not"]]
 
@@ -514,6 +504,8 @@ def verify(state: RunState, deps: Deps) -> dict[str, Any]:
     cited = {number for claim in stating for number in claim["cites"]}
     claims = deps.cognition.verify(deps.session, questions, stating, current(state, cited))
     claims = _with_later(state, map(_with_yes_or_no, claims), deps)
+    if state["status"] == "overruled":
+        claims = [_doubted(claim, "but the language model found no answer there") for claim in claims]
     for claim, drafted_claim in zip(claims, stating, strict=True):
         if claim["text"] != drafted_claim["text"]:
             deps.session.emit(
@@ -560,10 +552,16 @@ def _with_yes_or_no(claim: Claim) -> Claim:
     The reader takes either for the same. Of 79 questions about short passages of the kinds that people own,
     the default model answered 63 with a yes or a no, 40 of them rightly.
     """
-    if claim["verdict"] != "supported" or not _YES_OR_NO.match(claim["text"]):
+    is_one = _YES_OR_NO.match(claim["text"])
+    return _doubted(claim, "but check whether it means yes or no") if is_one else claim
+
+
+def _doubted(claim: Claim, doubt: str) -> Claim:
+    """The claim; if it is supported, no longer sure."""
+    if claim["verdict"] != "supported":
         return claim
     says = "says" if len(claim["cites"]) == 1 else "say"
-    reason = f"{_number_list(claim['cites'])} {says} this, but check whether it means yes or no"
+    reason = f"{_number_list(claim['cites'])} {says} this, {doubt}"
     return Claim({**claim, "verdict": "unsure", "reason": reason})
 
 

@@ -127,8 +127,10 @@ def gbnf(schema: JsonSchema) -> str | None:
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 
 
-def picked(engine: Engine, schema: JsonSchema | None = None) -> Generator[int]:
+def picked(engine: Engine, schema: JsonSchema | None = None, unlike: str = "") -> Generator[int]:
     """The likeliest tokens up to the end of the answer; the caller appends each to the engine.
+
+    The first is not that with which ``unlike`` begins.
 
     The grammar of a schema checks the best token first, then a shortlist, and only then the whole
     vocabulary, which would take longer than computing the token. If a schema has no grammar, the answer is
@@ -138,9 +140,13 @@ def picked(engine: Engine, schema: JsonSchema | None = None) -> Generator[int]:
     grammar = engine.grammar(text) if text is not None else None
     if text is not None and not grammar:
         _log.warning("llama.cpp could not compile this grammar:\n%s", text)
+    excluded = engine.tokenize(unlike, special=False)[:1] if unlike else []
     try:
         while True:
             logits = engine.logits()
+            if excluded:
+                logits = logits.copy()
+                logits[excluded], excluded = -np.inf, []
             token: int | None = int(np.argmax(logits))
             if grammar and not engine.allowed(grammar, np.array([token], dtype=np.int32))[0]:
                 token = _pick_admitted(engine, grammar, logits)
@@ -292,7 +298,7 @@ class LlamaCppChat:
         self, engine: Engine, options: ChatOptions, answer: StreamedAnswer
     ) -> tuple[int, FinishReason]:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a token may end inside a character
-        with closing(picked(engine, options.schema)) as tokens:
+        with closing(picked(engine, options.schema, options.unlike)) as tokens:
             for generated in range(options.max_tokens):
                 if options.cancel is not None and options.cancel.is_set():
                     raise Aborted

@@ -280,38 +280,44 @@ _MARKED = [candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.6, "It burned
 _MARKED_WORDS = "Brevnes – It burned in Brevnes [2]."
 
 
-def test_a_model_that_was_taught_to_refuse_is_believed(make: Make, events: Events) -> None:
+def test_a_taught_models_refusal_counts_if_the_reader_has_no_answer_either(make: Make) -> None:
     refused = {"route": "single", "notes": [_LOST], "candidates": _MARKED}
-    deps = make([NOT_FOUND], taught=True)
-    assert abstains(_draft(deps, **refused)["draft"])
+    deps = make([NOT_FOUND, "It burned."], taught=True, reader=_DOUBTING)
+    update = _draft(deps, **refused)
+    assert (abstains(update["draft"]), update["status"]) == (True, "")
     assert isinstance(deps.session.chat, ScriptedChat)
-    system, asked = deps.session.chat.calls[0].messages
+    first, second = deps.session.chat.calls
+    system, asked = first.messages
     assert system.content == prompts.TAUGHT, "asked as it was taught"
     assert asked.content.endswith(f"\n\n{prompts.question(state()['question'])}")
-    assert _draft(make([NOT_FOUND]), **refused)["draft"] == _MARKED_WORDS, "another model is not"
+    assert second.messages == first.messages
+    assert [call.options and call.options.unlike for call in (first, second)] == ["", NOT_FOUND]
+    assert _draft(make([NOT_FOUND]), **refused)["draft"] == _MARKED_WORDS, "another model is not believed"
     sure = [
         candidate(2, _HELD[1]["text"], spans=[span("Brevnes", 0.8, "It burned in Brevnes.")], score=0.8)
     ]
-    update = _draft(make([NOT_FOUND], taught=True), **{**refused, "candidates": sure})
-    assert update["draft"] == _MARKED_WORDS, "unless the reader is all but sure"
-    assert len([event for event in events if isinstance(event, ev.Warned)]) == 1, "which the user can see"
+    deps = make([NOT_FOUND, "It burned."], taught=True, reader=_DOUBTING)
+    update = _draft(deps, **{**refused, "candidates": sure})
+    assert (update["draft"], update["status"]) == (_MARKED_WORDS, "overruled"), "the reader is all but sure"
 
 
 @pytest.mark.parametrize(
-    ("reply", "judged", "draft"),
+    ("question", "reply", "judged", "draft"),
     [
-        ("Tolvang does.", "Tolvang.", "Tolvang does [1]."),
-        ("No idea.", "", NOT_FOUND),  # which the reader takes for no answer
-        ("Tolvang does.", NOT_FOUND, NOT_FOUND),  # which the model takes for none
+        ("Who supplies the bearings?", "Tolvang does.", "", "Tolvang does [1]."),
+        ("Wer liefert die keramischen Lager?", "Tolvang does.", "Tolvang.", "Tolvang does [1]."),
+        ("Wer liefert die keramischen Lager?", "No idea.", "", NOT_FOUND),  # no answer by the reader
+        ("Wer liefert die keramischen Lager?", "Tolvang does.", NOT_FOUND, NOT_FOUND),  # by the model
     ],
 )
-def test_in_another_language_a_refusal_gives_way_to_a_likely_answer_without_the_adapter(
-    make: Make, events: Events, reply: str, judged: str, draft: str
+def test_a_refusal_gives_way_to_an_answer_that_the_reader_takes_for_one(
+    make: Make, events: Events, question: str, reply: str, judged: str, draft: str
 ) -> None:
-    replies = [("QUESTION:", NOT_FOUND), ("make the most likely", reply)]
+    replies = [("QUESTION:", NOT_FOUND), ("QUESTION:", reply)]
     replies += [(reply, judged)] if judged else []
-    asked = {"question": "Wer liefert die keramischen Lager?", "route": "single", "notes": [_LOST]}
-    assert _draft(make(replies, taught=True, reader=WordReader(reads=0.9)), **asked)["draft"] == draft
+    deps = make(replies, taught=True, reader=WordReader(reads=0.9))
+    update = _draft(deps, question=question, route="single", notes=[_LOST])
+    assert (update["draft"], update["status"]) == (draft, "" if draft == NOT_FOUND else "overruled")
     assert not only(events, ev.AnswerText), "nothing is shown that may be withdrawn"
 
 

@@ -517,6 +517,14 @@ def test_what_a_later_document_may_say_otherwise_is_supported_in_part(
     assert [unit in claim["reason"] for claim in update["claims"]] == [doubted]
 
 
+def test_what_overrules_the_model_is_never_sure(make: Make) -> None:
+    draft = {"draft": "Dogs may be kept [1].", "evidence": [evidence(1, "Dogs may be kept.")]}
+    for status, verdict in (("", "supported"), ("overruled", "unsure")):
+        deps = make(reader=WordReader(supports=_YES, judges=_YES))
+        update = verify(state(question="Which pets?", route="single", status=status, **draft), deps)
+        assert [claim["verdict"] for claim in update["claims"]] == [verdict]
+
+
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [

@@ -62,6 +62,15 @@ def test_answers_and_streams(real_chat: LlamaCppChat, capfd: pytest.CaptureFixtu
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.model
+def test_an_answer_does_not_begin_as_it_may_not(real_chat: LlamaCppChat) -> None:
+    question = user("Is water wet? Answer with yes or no.")
+    usual = real_chat.generate(question, ChatOptions(max_tokens=4)).text
+    other = real_chat.generate(question, ChatOptions(max_tokens=4, unlike=usual)).text
+    assert not other.startswith(usual.split()[0])
+    assert real_chat.generate(question, ChatOptions(max_tokens=4)).text == usual, "only in that call"
+
+
 def write_adapter(path: Path, width: int) -> Path:
     """An adapter that changes one layer of a Llama of that width at random."""
     import gguf
