@@ -36,7 +36,7 @@ from tui.ask.conversation import (
     load_turns,
 )
 from tui.ask.prompt import Prompt, PromptBox, Typed, begin, read
-from tui.run.live import Begin, LiveRun, Meters, RunBar, Steers, take_mended_settings
+from tui.run.live import Begin, LiveRun, Meters, RunBar, Steers
 from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -151,7 +151,6 @@ Every `[n]` of the answer opens its passage.
         if self.live is None:  # else it shows what is searched just now
             meters.searched, meters.filters = beginning.scope, ()
         self._beginning = beginning
-        take_mended_settings(self)
         self._introduce()
         if self.live is None:
             self._offer(beginning.unfinished)

@@ -633,6 +633,27 @@ async def test_settings_that_cannot_be_used_are_told_where_the_answers_will_be(a
         assert toasts(app) == []
 
 
+@pytest.mark.parametrize("key", ["f2", "enter"])
+async def test_mended_settings_are_taken_by_whatever_reads_them_next(
+    key: str, app: DeepthinkApp, chat: Answering
+) -> None:
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text("[app\n")
+    gate = chat.during = Gate(1)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = ask_screen(app)
+        await until(pilot, lambda: "is not valid TOML" in text_of(screen, "#intro"))
+        assert text_of(screen, "#engine") == "✗ settings"
+        config_file().write_text("")
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press(key)
+        await until(pilot, lambda: text_of(screen, "#engine") == "✓")
+        await until(pilot, lambda: "all your collections" in str(screen.query_one(Meters).render()))
+        if key == "f2":
+            assert "facts  2 documents" in text_of(screen, "#intro")
+        gate.open()
+
+
 def test_the_examples_are_about_documents_of_several_kinds() -> None:
     titles = "Minutes of May", "minutes of June", "Minutes of July", "Prices", "1 2", "Lease"
     examples = _examples([Collection("c", "", 0, 6, 6, titles)])
