@@ -181,17 +181,29 @@ class _Context(typer.Context):
 
 
 def _adapt(command: Any) -> None:
-    """Have errors name the command, and name the types of parameters in plain words.
+    """Have errors name the command, refuse empty values, and name the types of parameters in plain words.
 
     Typer shows ``<list[str]>`` and ``<int range>``.
     """
     command.context_class = _Context
     for parameter in command.params:
         display_type = parameter.display_type
-        words = _TYPES if parameter.param_type_name == "option" else {}  # arguments have a name instead
+        is_option = parameter.param_type_name == "option"
+        words = _TYPES if is_option else {}  # arguments have a name instead
         parameter.display_type = partial(_plain_type, display_type, words)
+        if is_option:
+            parameter.consume_value = partial(_nonempty, parameter.consume_value, parameter)
     for subcommand in getattr(command, "commands", {}).values():
         _adapt(subcommand)
+
+
+def _nonempty(consume: Callable[[Any, Any], Any], option: Any, ctx: Any, typed: Mapping[str, Any]) -> Any:
+    """The value of an option. Raises `WrongUsage` if an empty one is typed, which is not one left out."""
+    value = typed.get(option.name)
+    values = value if isinstance(value, list) else [value]
+    if not ctx.resilient_parsing and any(isinstance(one, str) and not one.strip() for one in values):
+        raise failures.WrongUsage(f"{option.opts[0]} has no value.", "Write one, or leave it out.")
+    return consume(ctx, typed)
 
 
 _TYPES: Final = {

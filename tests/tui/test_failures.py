@@ -133,6 +133,21 @@ def test_an_argument_that_is_not_utf_8_says_nothing_against_the_library(deepthin
         assert "move it away" not in told
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ask", "Who?", "--session", ""),
+        ("ask", "Who?", "-s", " "),
+        ("ask", "Who?", "--session="),
+        ("ask", "Who?", "--collection", "facts", "--collection", ""),
+        ("ingest", ".", "--description", ""),
+        ("runs", "export", "last", "--output", ""),
+    ],
+)
+def test_an_option_without_a_value_is_refused(arguments: tuple[str, ...], deepthink: Run) -> None:
+    assert " has no value.\n  Write one, or leave it out." in deepthink(*arguments).refused()
+
+
 def test_usage_errors_name_the_command_that_helps(deepthink: Run) -> None:
     assert deepthink("library", "search", "--limit", "many", "x").refused().splitlines() == [
         "Invalid value for '--limit' / '-n': it has to be a whole number.",

@@ -34,6 +34,7 @@ from traces.paths import config_file, existing_path
 from tui.app.base import DeepScreen
 from tui.app.engine import Engine, EngineChanged, EngineState, Noticed
 from tui.app.keys import ACTIONS_BY_ID, bindings, keymap, modes
+from tui.app.reach import ask_screen
 from tui.app.themes import OURS, TEXTUAL
 from tui.app.work import Failed, failed, in_background
 
@@ -186,7 +187,11 @@ class DeepthinkApp(App[int]):
 
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
+        before, _ = self.engine_states.get(message.part, ("", ""))
         self.engine_states = {**self.engine_states, message.part: (message.state, message.detail)}
+        if message.part == "settings" and before == "missing" and message.state == "ready":
+            in_background(self, self.engine.prepare, group="prepare")
+            cast(DeepScreen, ask_screen(self)).look_again()
 
     @on(Noticed)
     def _show_notice(self, message: Noticed) -> None:
@@ -253,7 +258,9 @@ class DeepthinkApp(App[int]):
         while len(self.screen_stack) > 1:  # windows left open over this screen would reappear
             self.pop_screen()
         if name == self.current_mode:
-            cast(DeepScreen, self.screen).focus_input()
+            screen = cast(DeepScreen, self.screen)
+            screen.focus_input()
+            screen.look_again()
         else:
             self.switch_mode(name)
 

@@ -76,12 +76,17 @@ class Engine:
         self._prepared = threading.Event()
 
     def settings(self) -> Settings:
-        """The settings in force. Raises `BadSetting`."""
+        """The settings in force; posts their state when they are read. Raises `BadSetting`."""
         with self._lock:
             if self._settings is None:
                 from tui.settings.settings import load
 
-                self._settings = load(warn=self._warn_once)
+                try:
+                    self._settings = load(warn=self._warn_once)
+                except DeepthinkError as error:
+                    self.tell(EngineChanged("settings", "missing", error.title))
+                    raise
+                self.tell(EngineChanged("settings", "ready", ""))
             return self._settings
 
     def reload(self) -> Settings:
@@ -158,7 +163,9 @@ class Engine:
         """
         for module in _VIEW_MODULES:
             import_module(module)
-        if not self._load("settings", lambda: self.settings().profile):
+        try:
+            self.settings()
+        except DeepthinkError:
             return
         for module in _RUN_MODULES:
             import_module(module)

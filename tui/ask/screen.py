@@ -36,7 +36,7 @@ from tui.ask.conversation import (
     load_turns,
 )
 from tui.ask.prompt import Prompt, PromptBox, Typed, begin, read
-from tui.run.live import Begin, LiveRun, Meters, RunBar, Steers, take_mended_settings
+from tui.run.live import Begin, LiveRun, Meters, RunBar, Steers
 from tui.terminal import counted, one_line
 
 if TYPE_CHECKING:
@@ -151,7 +151,6 @@ Every `[n]` of the answer opens its passage.
         if self.live is None:  # else it shows what is searched just now
             meters.searched, meters.filters = beginning.scope, ()
         self._beginning = beginning
-        take_mended_settings(self)
         self._introduce()
         if self.live is None:
             self._offer(beginning.unfinished)
@@ -280,7 +279,7 @@ Every `[n]` of the answer opens its passage.
             event.box.take_focus()
 
     def _uncover_question(self) -> None:
-        """Where the thinking would stand in place of a question of the run, show the question instead."""
+        """Where the thinking would leave a question of the run little room, hide it."""
         box = self.exchange.box if self.exchange is not None else None
         if box is not None and self._thinking_covers:
             has_keys = self.focused is None or self.query_one("#thinking").has_focus_within
@@ -515,6 +514,7 @@ Every `[n]` of the answer opens its passage.
         self.exchange = self.query_one(Conversation).begin(question)
         live.steering.teach(self.teaching)
         self.query_one(RunBar).add_class("-on")
+        self._show_actions()
         self.refresh_bindings()
         self._show_thinking()
         live.start(self)
@@ -639,7 +639,7 @@ Every `[n]` of the answer opens its passage.
 
     @property
     def _thinking_covers(self) -> bool:
-        """Whether the thinking is shown in place of the conversation, since there are few columns."""
+        """Whether the thinking leaves the conversation little room, since there are few columns."""
         return self.has_class("-narrow") and self.has_class("-thinking")
 
     def _show_thinking(self) -> None:
@@ -672,11 +672,13 @@ Every `[n]` of the answer opens its passage.
             strip.read_labels()
 
     def action_panel(self) -> None:
-        """Show or hide the thinking; on a narrow screen it replaces the conversation."""
+        """Show or hide the thinking; on a narrow screen, the question and the answer begin above it."""
         if self.fold is None:
             self.notify("There is nothing to show yet: ask a question first.")
             return
         self.focus_input()
+        if self.has_class("-narrow") and self.live is None and self.exchange is not None:
+            self.query_one(Conversation).show_from_its_question(self.exchange)
         self.toggle_class("-thinking")
         if self.live is not None:
             self._keep_thinking_open = self.has_class("-thinking")

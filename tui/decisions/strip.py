@@ -208,10 +208,7 @@ have been. Where the run waits for you (teach mode), the last row asks, and the 
         here = self.current
         if here is None or self.highlighted is None:
             return
-        if action not in here.valid:
-            possible = " or ".join(here.valid)
-            self.notify(f"{action} was not possible there, only {possible}.", severity="warning")
-        elif isinstance(here.decided, ev.Asked):
+        if isinstance(here.decided, ev.Asked):
             self.post_message(self.Answered(action))
         else:
             run_id, seq = self._run_id, self.highlighted
@@ -224,8 +221,11 @@ have been. Where the run waits for you (teach mode), the last row asks, and the 
             self.read_labels(lambda labels: labels.drop(run_id, seq))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A label can be taken back where there is one."""
-        return action != "unsay" or bool(self.current and self.current.label)
+        """An action can be said that was possible there, and a label taken back where there is one."""
+        here = self.current
+        if action == "say":
+            return here is not None and parameters[0] in here.valid
+        return action != "unsay" or bool(here and here.label)
 
     @on(MarkedList.OptionHighlighted)
     def _offer_keys(self) -> None:

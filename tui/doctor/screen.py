@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,13 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
+from traces.errors import DeepthinkError
 from tui.app.base import DeepScreen
 from tui.app.failure import in_words_of_the_app, way_out
 from tui.app.keys import bindings
 from tui.app.lists import Sheet
 from tui.app.reach import deepthink
 from tui.app.work import Failed, in_background
-from tui.run.live import take_mended_settings
 from tui.terminal import clean
 
 if TYPE_CHECKING:
@@ -99,11 +100,14 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
         self._findings.clear()
         self._examining = True
         self._redraw()
+        engine = self.deepthink.engine
         terminal = f"{self.app.size.width} columns, colours: {self.app.console.color_system or 'none'}"
 
         def examine() -> None:
             from tui.doctor.findings import findings
 
+            with suppress(DeepthinkError):  # it is one of the findings
+                engine.settings()
             worker = get_current_worker()
             for finding in findings(terminal):
                 if worker.is_cancelled:
@@ -114,8 +118,6 @@ unknown. The way out is below each fault. Nothing is changed, and no model is lo
 
     def _add_finding(self, finding: Finding) -> None:
         self._findings.append(finding)
-        if finding.name == "settings" and finding.state != "fail":
-            take_mended_settings(self)
         self._redraw()
 
     @on(Failed)

@@ -211,13 +211,6 @@ def load_anew(node: DOMNode) -> bool:
     return True
 
 
-def take_mended_settings(node: DOMNode) -> None:
-    """Load what the header says is missing for want of settings: they have just been read."""
-    state, _ = deepthink(node).engine_states.get("settings", ("", ""))
-    if state == "missing":
-        load_anew(node)
-
-
 _PARTS = {"meters", "status", "question"}
 _GAP = "  ·  "
 _MAX_NAMED = 3  # collections

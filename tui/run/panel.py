@@ -212,8 +212,9 @@ class RunPanel(Vertical):
                 yield DecisionStrip()
 
     def focus_first(self) -> None:
-        pane = self.query_one(TabbedContent).active_pane
-        if pane is not None:
+        if not self.query(DecisionStrip):  # the tabs are still being composed
+            self.call_after_refresh(self.focus_first)
+        elif (pane := self.query_one(TabbedContent).active_pane) is not None:
             pane.query("*").first().focus()
 
     def action_tab(self, by: int) -> None:

@@ -19,7 +19,7 @@ from tui.app.keys import bindings
 from tui.app.lists import Line, MarkedList, Notice, ScreenRows, hanging, heading
 from tui.app.themes import TEXTUAL
 from tui.app.work import Failed, in_background
-from tui.run.live import load_anew, take_mended_settings
+from tui.run.live import load_anew
 from tui.terminal import clean, one_line
 
 if TYPE_CHECKING:
@@ -66,12 +66,11 @@ def _group(key: str) -> str:
     return "model" if key in OF_MODELS else "web" if key.startswith("web") else "answer"
 
 
-def _read(engine: Engine | None = None) -> list[Entry]:
-    """All settings, by group; an ``engine`` reloads them too. Raises `BadSetting`."""
+def _read(engine: Engine) -> list[Entry]:
+    """All settings, by group; the engine reads them too. Raises `BadSetting`."""
     from tui.settings.settings import entries
 
-    if engine is not None:
-        engine.reload()
+    engine.reload()
     rows, error = entries(warn=lambda _message: None)  # the engine has warned
     if error is not None:
         raise error
@@ -178,10 +177,12 @@ take effect at once, a model with the next question.
             self._change(row.key, None)
 
     @on(events.ScreenResume)
+    def look_again(self) -> None:
+        work = partial(_read, self.deepthink.engine)
+        in_background(self, work, self._show_settings, group="read", exclusive=True)
+
     def action_refresh(self) -> None:
-        """Read the settings again; the engine too, if they could not be read before."""
-        engine = self.deepthink.engine if self._error_text else None
-        in_background(self, partial(_read, engine), self._show_settings, group="read", exclusive=True)
+        self.look_again()
 
     def action_search(self) -> None:
         self.set_focus(self.query_one("#search"))  # at once: it gets the next key
@@ -263,15 +264,14 @@ take effect at once, a model with the next question.
         if self._error_text:  # the file was not in force
             self._error_text = ""
             self._tell("trouble", "")
-            for key in ("app.theme", "app.reduced_motion", "app.keys", "model"):
+            for key in ("app.theme", "app.reduced_motion", "app.keys"):
                 self._take_effect(key)
-        else:
-            take_mended_settings(self)
         self._redraw()
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        """Show the failure, and keep the settings; the app shows it too."""
+        """Show the failure, and keep the settings."""
+        message.is_shown = self.is_current
         error = message.error
         hint = f"{self.deepthink.key_for('settings.refresh')} reads the file again."
         parts = (f"✗ {error.message}", way_out(self, error), "" if self._rows else hint)

@@ -19,7 +19,7 @@ from tui.app.work import failed as failure
 from tui.ask.prompt import Prompt
 from tui.ask.screen import AskScreen
 from tui.run.live import LiveRun
-from tui.run.panel import RunPanel
+from tui.run.panel import EvidenceList, PlanTree, RunPanel
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +95,11 @@ async def asking_what_becomes_of_the_answer(pilot: Pilot[int]) -> None:
 
 
 async def thinking(pilot: Pilot[int]) -> None:
-    screen = await running(pilot, *research())
-    if not screen.query_one("#thinking").display:
-        await pilot.press("ctrl+l")
-    screen.query_one("TabbedContent").active = "evidence"  # type: ignore[attr-defined]
-    await pilot.pause()
+    await running(pilot, *research())
+    await pilot.press("ctrl+l")
+    await until(pilot, lambda: isinstance(pilot.app.focused, PlanTree))
+    await pilot.press("right")
+    await until(pilot, lambda: isinstance(pilot.app.focused, EvidenceList))
 
 
 @pytest.mark.parametrize(

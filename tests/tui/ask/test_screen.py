@@ -633,6 +633,27 @@ async def test_settings_that_cannot_be_used_are_told_where_the_answers_will_be(a
         assert toasts(app) == []
 
 
+@pytest.mark.parametrize("key", ["f2", "enter"])
+async def test_mended_settings_are_taken_by_whatever_reads_them_next(
+    key: str, app: DeepthinkApp, chat: Answering
+) -> None:
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text("[app\n")
+    gate = chat.during = Gate(1)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = ask_screen(app)
+        await until(pilot, lambda: "is not valid TOML" in text_of(screen, "#intro"))
+        assert text_of(screen, "#engine") == "✗ settings"
+        config_file().write_text("")
+        screen.query_one(Prompt).put(QUESTION)
+        await pilot.press(key)
+        await until(pilot, lambda: text_of(screen, "#engine") == "✓")
+        await until(pilot, lambda: "all your collections" in str(screen.query_one(Meters).render()))
+        if key == "f2":
+            assert "facts  2 documents" in text_of(screen, "#intro")
+        gate.open()
+
+
 def test_the_examples_are_about_documents_of_several_kinds() -> None:
     titles = "Minutes of May", "minutes of June", "Minutes of July", "Prices", "1 2", "Lease"
     examples = _examples([Collection("c", "", 0, 6, 6, titles)])
@@ -677,7 +698,7 @@ async def test_in_a_narrow_window_no_key_is_cut_and_where_a_question_searches_is
         assert "#all: all of yours" in str(meters.render())
 
 
-async def test_the_thinking_takes_the_answers_place_has_the_keys_and_few_columns_lose_nothing(
+async def test_the_thinking_stands_below_the_question_has_the_keys_and_few_columns_lose_nothing(
     app: DeepthinkApp,
 ) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
@@ -693,15 +714,18 @@ async def test_the_thinking_takes_the_answers_place_has_the_keys_and_few_columns
         await asked(pilot)
         await pilot.press("ctrl+l")
         await until(pilot, lambda: isinstance(app.focused, PlanTree))
-        await until(pilot, lambda: not conversation.display)
+        assert screen.exchange is not None
+        question, answer = screen.exchange.query_one(".question"), screen.exchange.query_one(Answer)
+        await until(pilot, lambda: conversation.region.contains_region(question.region))
+        assert conversation.region.overlaps(answer.region)
+        assert screen.query_one(PlanTree).region.height >= 6
         await pilot.press("ctrl+l")
         await until(pilot, lambda: isinstance(app.focused, Prompt))
-        assert conversation.display
-        assert screen.exchange is not None
+        assert not screen.query_one("#thinking").display
         sources = screen.exchange.query_one(Sources)
         before = [str(option.prompt) for option in sources.options]
         assert before
-        for _ in range(2):  # with the conversation, and with the thinking in its place
+        for _ in range(2):  # without the thinking, and with it
             for width in (9, 6, 5, 4, 1):
                 await pilot.resize_terminal(width, 24)
                 await pilot.pause()
