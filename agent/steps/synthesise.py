@@ -276,7 +276,7 @@ def _refuses(draft: str, evidence: Sequence[Evidence]) -> bool:
 
 
 def _overruling(state: RunState, questions: Sequence[str], deps: Deps) -> str:
-    """What the reader takes for the answer where the model found none; "" if nothing.
+    """What the reader takes for the answer where the model found none, and rules out nothing of; else "".
 
     A taught model has to answer then. Of 22 such answers to held-out questions that the documents leave
     open, the reader takes one for the answer; of 8 to others three, two of them right.
@@ -286,9 +286,13 @@ def _overruling(state: RunState, questions: Sequence[str], deps: Deps) -> str:
         passages = most_likely(current(state), deps.session)
         text = _from_passages(question, passages, [], "brief", deps, _hide, prompts.NOT_FOUND)
         draft = cite(deps.reader, question, text, passages)
+        claims = _checked(draft, questions, evidence, deps)
+        may_be_true = all(claim["verdict"] in {"supported", "unsure"} for claim in claims)
         # It may refuse in words of its own. The question stands before it, since a date alone says nothing.
-        if is_answer(deps.reader, questions, citations.claims(draft, evidence), evidence) and (
-            readable(question) or not says_nothing_of(deps.session, f"{question} {text}", question)
+        if (
+            may_be_true
+            and is_answer(deps.reader, questions, claims, evidence)
+            and (readable(question) or not says_nothing_of(deps.session, f"{question} {text}", question))
         ):
             return draft
     return _proposal(state, _OVERRULES if is_taught else LIKELY)

@@ -305,6 +305,7 @@ def test_a_taught_models_refusal_counts_if_the_reader_has_no_answer_either(make:
     ("question", "reply", "judged", "draft"),
     [
         ("Who supplies the bearings?", "Tolvang does.", "", "Tolvang does [1]."),
+        ("Who supplies the bearings?", "Tolvang does, from 77 plants.", "", NOT_FOUND),  # in no source
         ("Wer liefert die keramischen Lager?", "Tolvang does.", "Tolvang.", "Tolvang does [1]."),
         ("Wer liefert die keramischen Lager?", "No idea.", "", NOT_FOUND),  # no answer by the reader
         ("Wer liefert die keramischen Lager?", "Tolvang does.", NOT_FOUND, NOT_FOUND),  # by the model
