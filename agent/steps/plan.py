@@ -26,7 +26,6 @@ from agent.steps.queries import one_line, references
 from agent.text.terms import terms
 from models.protocols import Completer
 from models.structured import Origin
-from traces.plain_text import plain
 
 _NUMBERING: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
 _CITATION: Final = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
@@ -85,9 +84,8 @@ class TaughtPlanner:
         return Plan("search", request.question, new_steps[:most])
 
     def _generate_plan(self, session: Session, request: PlanRequest) -> Plan | None:
-        session.on_call("plan")
-        text = self._model.complete(plan_text.prompt(request), plan_text.MOST_TOKENS)
-        return plan_text.parse(plain(text), request)
+        text = session.complete("plan", self._model, plan_text.prompt(request), plan_text.MOST_TOKENS)
+        return plan_text.parse(text, request)
 
 
 class _Chosen(BaseModel):
