@@ -24,7 +24,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -178,9 +178,13 @@ def in_use(store: Store, run_id: str) -> bool:
 
 
 def discard(store: Store, run_id: str) -> None:
-    """Remove a run's checkpoints, if any, including damaged ones. Raises `UnusableRunId`."""
-    for path in folder(store).glob(f"{_file(store, run_id).stem}.*"):
-        path.unlink(missing_ok=True)
+    """Remove a run's checkpoints, if any, including damaged ones. Raises `UnusableRunId`.
+
+    Those that a process works on are left to `sweep`: of a lock whose file is removed, two can be held.
+    """
+    with suppress(GoingOn), _locked(store, run_id):
+        for path in folder(store).glob(f"{run_id}.*"):
+            path.unlink(missing_ok=True)
 
 
 def put_aside(store: Store, run_id: str) -> None:
@@ -228,7 +232,7 @@ def _damaged(run_id: str, error: BaseException) -> CheckpointDamaged:
 def sweep(store: Store, keep: Collection[str]) -> None:
     """Remove the checkpoints of all runs, except those in ``keep`` and those in use."""
     for path in folder(store).glob("*.sqlite"):
-        if _is_usable(path.stem) and path.stem not in keep and not in_use(store, path.stem):
+        if _is_usable(path.stem) and path.stem not in keep:
             discard(store, path.stem)
 
 

@@ -33,7 +33,7 @@ from models.protocols import Chat, Completer, Embedder, GenerationCancelled, Rea
 from models.token_estimate import at_most
 from traces.errors import DeepthinkError
 from traces.library import Library
-from traces.plain_text import plain
+from traces.plain_text import plain, squeezed
 from traces.records import NO_FILTERS, WEB_COLLECTION, Collection, Filters, Scope
 from traces.runs import NewRun, Run, Runs, Sessions, new_run_id
 from traces.store import Store
@@ -86,7 +86,7 @@ class Request:
 
 def checked_question(question: str, chat: Chat) -> str:
     """The question in one line. Raises `UnusableQuestion` if it has no words, or too many."""
-    text = " ".join(plain(question).split())
+    text = squeezed(plain(question))
     if not any(c.isalnum() for c in text):
         raise UnusableQuestion(
             "The question has no words." if text else "The question is empty.",

@@ -19,6 +19,7 @@ from models.protocols import (
     Chat,
     ChatOptions,
     Choice,
+    Completer,
     ContextOverflow,
     GenerationCancelled,
     Message,
@@ -129,8 +130,14 @@ class Session:
         show = None if on_text is None else lambda piece: on_text(plain(piece))
         options = ChatOptions(max_tokens=max_tokens, unlike=unlike, on_text=show, cancel=self.stop)
         chat = (self.taught if system == TAUGHT else None) or self.chat
-        reply = self._call(purpose, messages, max_tokens, lambda: chat.generate(messages, options))
+        prompt = self._prompt_tokens(messages)
+        reply = self._call(purpose, prompt, max_tokens, lambda: chat.generate(messages, options))
         return replace(reply, text=plain(reply.text))
+
+    def complete(self, purpose: str, model: Completer, text: str, max_tokens: int) -> str:
+        """What ``model`` writes after ``text``, too little to refuse beforehand. Else raises as `write`."""
+        reply = self._call(purpose, 0, 0, lambda: model.complete(text, max_tokens, self.stop))
+        return plain(reply.text)
 
     def ask(
         self,
@@ -145,12 +152,9 @@ class Session:
         messages = _messages(notebook, instruction)
         options = ChatOptions(max_tokens=max_tokens, cancel=self.stop)
         # A repair may evaluate everything again, with the first answer.
+        prompt, answer = 2 * self._prompt_tokens(messages), 3 * max_tokens
         return self._call(
-            purpose,
-            messages,
-            3 * max_tokens,
-            lambda: ask(self.chat, messages, shape, default, options),
-            turns=2,
+            purpose, prompt, answer, lambda: ask(self.chat, messages, shape, default, options)
         )
 
     def choose(
@@ -158,20 +162,16 @@ class Session:
     ) -> Choice:
         """A probability for each single-token label. Raises as `write`."""
         messages = _messages(notebook, instruction)
-        return self._call(purpose, messages, 1, lambda: self.chat.choose(messages, labels, self.stop))
+        prompt = self._prompt_tokens(messages)
+        return self._call(purpose, prompt, 1, lambda: self.chat.choose(messages, labels, self.stop))
 
-    def _call(
-        self,
-        purpose: str,
-        messages: Sequence[Message],
-        answer_tokens: int,
-        call: Callable[[], R],
-        turns: int = 1,
-    ) -> R:
-        # Count the whole prompt: how much of it the engine can reuse is unknown before the call.
-        text = sum(self.chat.count_tokens(m.content) for m in messages)
-        prompt = turns * (text + _TEMPLATE_TOKENS)
-        if prompt + answer_tokens > self.ledger.tokens_left:
+    def _prompt_tokens(self, messages: Sequence[Message]) -> int:
+        """Those of the whole prompt: how many the engine can reuse is unknown before the call."""
+        return sum(self.chat.count_tokens(m.content) for m in messages) + _TEMPLATE_TOKENS
+
+    def _call(self, purpose: str, prompt: int, answer: int, call: Callable[[], R]) -> R:
+        """Make a call of at most ``prompt`` and ``answer`` tokens."""
+        if prompt + answer > self.ledger.tokens_left:
             raise BudgetExhausted(OUT_OF_TOKENS)
         if self.stop.out_of_time:
             raise BudgetExhausted(OUT_OF_TIME)

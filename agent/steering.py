@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from agent.state import ACTIONS, Action
-from traces.plain_text import plain
+from traces.plain_text import plain, squeezed
 
 _CHECK_SECONDS = 0.05  # how often a waiting run checks the controls
 
@@ -70,7 +70,7 @@ class Steering:
 
     def add(self, question: str) -> None:
         """Append a step to the plan, from the next decision on."""
-        self._added.append(" ".join(plain(question).split()))
+        self._added.append(squeezed(plain(question)))
 
     def override(self, action: str) -> None:
         """Take the next decision instead of the decider.

@@ -243,8 +243,11 @@ class Support:
 class Completer(Protocol):
     """Continues a text, from any thread. Raises `ModelError` if the model cannot be loaded."""
 
-    def complete(self, text: str, max_tokens: int) -> str:
-        """What the model writes after ``text``, greedily, up to its own end."""
+    def complete(self, text: str, max_tokens: int, cancel: threading.Event | None = None) -> Reply:
+        """What the model writes after ``text``, greedily, up to its own end; "" if it does not fit.
+
+        ``cancel`` is polled as that of `ChatOptions`.
+        """
 
 
 class Reader(Protocol):

@@ -33,6 +33,7 @@ from models.protocols import Embedder
 from traces.errors import DeepthinkError, first_problem
 from traces.library import Library
 from traces.paths import expanded_path
+from traces.plain_text import squeezed
 from traces.store import Store
 
 SAMPLE: Final = "sample"
@@ -242,7 +243,7 @@ def _place(value: Any) -> Place:
 class _PlainLine(BaseModel):
     model_config = ConfigDict(strict=True)
 
-    question: Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
+    question: Annotated[str, AfterValidator(squeezed), Field(min_length=1)]
     id: str | int = ""
     answer: list[str | int | float] | str | int | float | None = None
     wrong: list[str] = []
@@ -273,7 +274,7 @@ class _PatternedLine(BaseModel):
     def case(self) -> Case:
         return Case(
             str(self.id),
-            " ".join(self.question.split()),
+            squeezed(self.question),
             () if self.abstain else (self.gold,),
             tuple(dict.fromkeys(map(Place, self.source))),
             kind=self.kind,

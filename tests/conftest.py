@@ -131,9 +131,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Base:
 
 @pytest.fixture
 def store(request: pytest.FixtureRequest, tmp_path: Path, template: Path) -> Iterator[Store]:
-    """An empty store. Its file stays open, since each opening takes 16 ms; not where processes share it."""
+    """An empty store. Its file stays open, since each opening takes 16 ms; not where it is shared."""
     made = Store(Path(shutil.copy(template, tmp_path)))
-    if hasattr(request.module, "subprocess"):
+    if request.node.get_closest_marker("shared_store"):
         yield made
         return
     with duckdb.connect(str(made.path)):

@@ -194,17 +194,25 @@ def _text(reply: str | Mapping[str, Any] | BaseModel) -> str:
 class ScriptedCompleter(_Script[str]):
     """A completer that writes the texts it was given, in order, and keeps what it read in ``prompts``.
 
-    In a pair of texts, the first must be part of what the second continues.
+    In a pair of texts, the first must be part of what the second continues. ``during`` is called while it
+    writes.
     """
 
-    def __init__(self, texts: Sequence[str | tuple[str, str]]) -> None:
+    def __init__(
+        self, texts: Sequence[str | tuple[str, str]], during: Callable[[], object] = lambda: None
+    ) -> None:
         super().__init__(texts)
         self.prompts: list[str] = []
+        self.during = during
 
-    def complete(self, text: str, max_tokens: int) -> str:
-        """The next text. Raises AssertionError where none is left, or the next expects another prompt."""
+    def complete(self, text: str, max_tokens: int, cancel: threading.Event | None = None) -> Reply:
+        """The next text; raises as a real model does, and as `ScriptedChat` without a fitting text."""
         self.prompts.append(text)
-        return self._take(text)
+        written = self._take(text)
+        self.during()
+        if cancel is not None and cancel.is_set():
+            raise GenerationCancelled("The scripted plan was cancelled.")
+        return Reply(written, Usage(len(_WORD.findall(text)), 0, len(_WORD.findall(written))))
 
 
 class HashEmbedder:

@@ -116,6 +116,14 @@ class Library(Queries):
         """The stored documents that pass the filters, by collection and name."""
         facts, values = filters.where()
         condition = " AND ".join(["(? IS NULL OR d.collection = ?)", *facts])
+        return self._documents(condition, [collection, collection, *values])
+
+    def document_of(self, passage_id: int) -> Document | None:
+        """The document of a chunk; None if the chunk is gone."""
+        condition = "d.id = (SELECT document_id FROM chunks WHERE id = ?)"
+        return next(iter(self._documents(condition, [passage_id])), None)
+
+    def _documents(self, condition: str, values: Sequence[Any]) -> list[Document]:
         query = f"""
             FROM (
                 SELECT d.*, count(c.id) AS chunks
@@ -123,7 +131,7 @@ class Library(Queries):
                 WHERE {condition} GROUP BY ALL
             ) ORDER BY collection, name
         """
-        return self._store.records(Document, query, [collection, collection, *values])
+        return self._store.records(Document, query, values)
 
     def put_document(
         self,

@@ -23,6 +23,11 @@ def plain(text: str) -> str:
     return UNSAFE.sub(lambda match: " " if match[0].isspace() else "", text.replace("\r\n", "\n"))
 
 
+def squeezed(text: str) -> str:
+    """``text`` on one line, with one space in place of all other white space."""
+    return " ".join(text.split())
+
+
 def plain_values(value: Any) -> Any:
     """``value``, made of JSON types, with `plain` applied to all its texts."""
     if isinstance(value, str):

@@ -339,12 +339,12 @@ class _OnePerRun(Queries, Generic[R]):
     _kind: type[R]
 
     def of(self, run_id: str) -> R | None:
-        """The run's, None if it has none."""
+        """The record of this run; None if it has none."""
         query = f"FROM {self._table} WHERE run_id = ?"
         return next(iter(self._store.records(self._kind, query, [run_id])), None)
 
     def withdraw(self, run_id: str) -> None:
-        """Remove the run's, if it has one."""
+        """Remove the record of this run, if it has one."""
         with self._store.transaction() as db:
             db.execute(f"DELETE FROM {self._table} WHERE run_id = ?", [run_id])
 

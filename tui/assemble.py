@@ -143,7 +143,7 @@ def open_planner(settings: Settings) -> Completer | None:
 
 
 def open_learned() -> Served | None:
-    """The active learned policy, loaded at its first decision; None if there is not even a boxed one."""
+    """The active learned policy, loaded at its first decision; None if the rules decide."""
     forbid_hubs()
     from policy.serving.learned import active_policy
 

@@ -69,12 +69,8 @@ class _Tools:
         """The parts of a run; they stay in memory for the next question."""
         from tui import assemble
 
-        return {
-            **assemble.open_parts(self._settings),
-            "embedder": self._embedder,
-            "store": self._store,
-            "learned": assemble.open_learned(),
-        }
+        parts = assemble.open_parts(self._settings)
+        return {**parts, "embedder": self._embedder, "store": self._store}
 
     def list_documents(self, collection: str = "") -> list[dict[str, Any]]:
         """List the documents of a collection, or of all collections."""
@@ -165,6 +161,7 @@ class _Tools:
     ) -> dict[str, Any]:
         from agent import run as agent_run
         from agent.steering import Steering
+        from tui import assemble
         from tui.ask.asking import request_of
         from tui.ask.terminal import AskOptions
         from tui.run.fold import RunFold
@@ -172,7 +169,8 @@ class _Tools:
         fold = RunFold()
         request = request_of(AskOptions(question, collections), self._settings, interactive=False)
         with self._asking:
-            for event in agent_run.run(request, steering=Steering(cancel), **self._models):
+            parts = {**self._models, "learned": assemble.open_learned()}  # chosen since, perhaps
+            for event in agent_run.run(request, steering=Steering(cancel), **parts):
                 fold.take(event)
         result = fold.to_json()
         sources = [{name: source.get(name) for name in _SOURCE} for source in result["sources"]]

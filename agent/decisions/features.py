@@ -17,6 +17,7 @@ from agent.text.language import language
 from agent.text.names import phrases
 from agent.text.terms import terms
 from models.token_estimate import at_most
+from traces.plain_text import squeezed
 
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _HELPFUL = 0.5  # a passage of at least this relevance helps
@@ -49,7 +50,7 @@ class _Passage:
     """A passage of the evidence, with the values that several features need."""
 
     def __init__(self, item: dict[str, Any]) -> None:
-        self.title = " ".join(item["title"].split()).casefold()
+        self.title = squeezed(item["title"]).casefold()
         self.bare = self.title.partition(" (")[0]
         self.excerpt = item["excerpt"].casefold()
         self.terms = set(terms(f"{item['title']} {item['excerpt']}"))
@@ -180,7 +181,7 @@ def _links(state: PolicyState, passages: Sequence[_Passage]) -> dict[str, float]
             strong = max(strong, min(first.relevance, second.relevance))
             linked.update((i, j))
     last = [i for i, item in enumerate(passages) if item.step == state.step]
-    question = " ".join(state.question.split()).casefold()
+    question = squeezed(state.question).casefold()
     answers = [str(f["answer"]).casefold() for f in state.findings if f["found"] and f["answer"]]
     titles = {item.bare for item in passages if len(item.bare) > 3}
     return {
@@ -250,7 +251,7 @@ def _question_lines(word: str, questions: list[str]) -> Iterator[str]:
 
 
 def _shorten(text: str, limit: int) -> str:
-    line = " ".join(text.split())
+    line = squeezed(text)
     return line if len(line) <= limit else line[:limit].rpartition(" ")[0] or line[:limit]
 
 

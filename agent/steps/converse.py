@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from agent.budget import BudgetExhausted
 from agent.deps import Deps
 from agent.events import Answered
 from agent.state import RunState
+from agent.steps.queries import words_of
 
 _SMALL_TALK: Final = frozenset(
     "hi|hello|hey|hi there|hello there|good morning|good afternoon|good evening|how are you|thanks|"
@@ -47,7 +47,7 @@ def _reply(state: RunState, deps: Deps) -> str:
 
 def is_small_talk(message: str) -> bool:
     """Whether the whole message is a known greeting, thanks or call for help."""
-    return " ".join(re.sub(r"[^\w\s]", " ", message.casefold()).split()) in _SMALL_TALK
+    return words_of(message) in _SMALL_TALK
 
 
 def _abilities(tools: Sequence[tuple[str, str]]) -> str:

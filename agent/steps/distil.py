@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from agent import notebook, prompts
 from agent.citations import GAP
@@ -14,13 +14,14 @@ from agent.documents import table_text
 from agent.events import EvidenceKept
 from agent.retrieval.recall import Hit
 from agent.session import Session
-from agent.state import RELEVANCE, Candidate, Evidence, RunState, current_step
+from agent.state import RELEVANCE, Candidate, Evidence, FoundPassage, RunState, current_step
 from agent.steps.answering import MOST_PASSAGES
 from agent.steps.grade import graded
 from agent.steps.rerank import LIKELY, shown
 from agent.steps.retrieve import candidate as as_candidate
 from agent.text.sentences import sentences
 from agent.text.terms import terms
+from traces.plain_text import squeezed
 
 _LETTERED_LINE = re.compile(r"^\s*[\[(]?([A-H])[\])][.:]?\s*(.+)$")
 _SHORT_PASSAGE = 900  # characters; about the length of a chunk of prose
@@ -74,9 +75,8 @@ def _excerpt(candidate: Candidate, *, first: bool) -> str:
 def _sentences(candidate: Candidate, units: Collection[str]) -> str:
     """The sentences with a span, each with its neighbours; the first two if none has one."""
     parts = sentences(candidate["text"])
-    span_indices = [
-        i for i, part in enumerate(parts) if any(_collapse_spaces(part) in unit for unit in units)
-    ] or [0]
+    span_indices = [i for i, part in enumerate(parts) if any(squeezed(part) in unit for unit in units)]
+    span_indices = span_indices or [0]
     indices = sorted({j for i in span_indices for j in (i - 1, i, i + 1) if 0 <= j < len(parts)})
     pieces: list[str] = []
     for position, index in enumerate(indices):
@@ -89,15 +89,11 @@ def _sentences(candidate: Candidate, units: Collection[str]) -> str:
 def _rows(candidate: Candidate, units: Collection[str]) -> str:
     """Header and rows of a table: the rows with a span; the first ones if it is small or none has one."""
     head, body = table_text.parts(candidate["text"])
-    unit_by_line = {row.line: _collapse_spaces(row.spelled()) for row in table_text.rows(candidate["text"])}
+    unit_by_line = {row.line: squeezed(row.spelled()) for row in table_text.rows(candidate["text"])}
     span_rows = [i for i, line in enumerate(body) if unit_by_line.get(line) in units]
     indices = span_rows if span_rows and len(body) > _MOST_ROWS else list(range(len(body)))[:_MOST_ROWS]
     rows = table_text.with_headings(body, indices)
     return "\n".join([*(line for line in head if line not in rows), *rows])
-
-
-def _collapse_spaces(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _occurs_in(line: str, text: str) -> bool:
@@ -202,7 +198,7 @@ def _keep(
             entries.append((item, False))
             continue
         again.append(existing["number"])
-        is_known = _collapse_spaces(excerpt) in _collapse_spaces(existing["excerpt"])
+        is_known = squeezed(excerpt) in squeezed(existing["excerpt"])
         entries.append((Evidence({**existing, "excerpt": excerpt}), is_known))
         if not is_known:
             # Two excerpts may overlap, and those of a table do not join: from now on all of it is kept.
@@ -229,20 +225,7 @@ def with_best(evidence: Sequence[Evidence], candidates: Sequence[Candidate]) -> 
 
 def as_evidence(candidate: Candidate, excerpt: str, number: int, step: int) -> Evidence:
     """The evidence for a kept passage, under its citation number."""
-    return Evidence(
-        number=number,
-        step=step,
-        passage_id=candidate["passage_id"],
-        collection=candidate["collection"],
-        document=candidate["document"],
-        title=candidate["title"],
-        date=candidate["date"],
-        section=candidate["section"],
-        page=candidate["page"],
-        kind=candidate["kind"],
-        text=candidate["text"],
-        excerpt=excerpt,
-        score=candidate["score"],
-        author=candidate.get("author", ""),
-        relevance=candidate["scores"].get(RELEVANCE, 0.0),
-    )
+    passage = {name: value for name, value in candidate.items() if name in FoundPassage.__annotations__}
+    relevance = candidate["scores"].get(RELEVANCE, 0.0)
+    kept = {"number": number, "step": step, "excerpt": excerpt, "relevance": relevance}
+    return cast(Evidence, {"author": "", **passage, **kept})

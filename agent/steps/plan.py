@@ -26,7 +26,7 @@ from agent.steps.queries import one_line, references
 from agent.text.terms import terms
 from models.protocols import Completer
 from models.structured import Origin
-from traces.plain_text import plain
+from traces.plain_text import squeezed
 
 _NUMBERING: Final = re.compile(r"^(?:(?:look-?up|step) )?\d[:.)] (?=\S+ )", re.IGNORECASE)
 _CITATION: Final = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
@@ -50,7 +50,7 @@ class TaughtPlanner:
         without them.
         """
         plan = self._generate_plan(session, request)
-        as_typed = " ".join(request.question.split())
+        as_typed = squeezed(request.question)
         if plan and request.history and plan.question == as_typed and len(plan.steps) > 1:
             request = replace(request, history=())
             plan = self._generate_plan(session, request)
@@ -85,9 +85,8 @@ class TaughtPlanner:
         return Plan("search", request.question, new_steps[:most])
 
     def _generate_plan(self, session: Session, request: PlanRequest) -> Plan | None:
-        session.on_call("plan")
-        text = self._model.complete(plan_text.prompt(request), plan_text.MOST_TOKENS)
-        return plan_text.parse(plain(text), request)
+        text = session.complete("plan", self._model, plan_text.prompt(request), plan_text.MOST_TOKENS)
+        return plan_text.parse(text, request)
 
 
 class _Chosen(BaseModel):
@@ -257,12 +256,15 @@ def _renumber(question: str, numbers: Mapping[int, int]) -> str:
 def _new_steps(steps: Sequence[PlanStep], entries: Sequence[str]) -> list[PlanStep]:
     """The steps whose questions have not been looked up yet, by the notebook."""
     notebook_lines = {
-        _normalise(line) for entry in entries if not notebook.is_plan(entry) for line in entry.splitlines()
+        squeezed(line).casefold()
+        for entry in entries
+        if not notebook.is_plan(entry)
+        for line in entry.splitlines()
     }
     return [
         step
         for step in steps
-        if not any(line.endswith(_normalise(step["question"])) for line in notebook_lines)
+        if not any(line.endswith(squeezed(step["question"]).casefold()) for line in notebook_lines)
     ]
 
 
@@ -270,19 +272,15 @@ def _whole_question(question: str, origin: Origin = "default") -> Plan:
     return Plan("search", question, [look_up(question)], origin)
 
 
-def _normalise(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
 def _tidy(steps: Sequence[PlanStep], tools: Sequence[str]) -> list[PlanStep]:
     """The steps with each question on one line, none empty or repeated, and only existing tools."""
     by_question: dict[str, PlanStep] = {}
     for step in steps:
-        question = _NUMBERING.sub("", " ".join(step["question"].split()))
+        question = _NUMBERING.sub("", squeezed(step["question"]))
         tool = step["tool"] if step["tool"] in tools else ""
         if question:
             by_question.setdefault(
-                _normalise(question), PlanStep({**step, "question": question, "tool": tool})
+                question.casefold(), PlanStep({**step, "question": question, "tool": tool})
             )
     return list(by_question.values())
 

@@ -22,6 +22,7 @@ from typing import Final, Literal, TypeAlias
 
 from agent.state import PlanStep
 from models.structured import Origin
+from traces.plain_text import squeezed
 
 MOST_LOOKUPS: Final = 5
 MOST_TOKENS: Final = 160
@@ -70,15 +71,15 @@ def look_up(question: str, tool: str = "") -> PlanStep:
 def prompt(request: PlanRequest) -> str:
     """The prompt that the planner completes."""
     lines = [
-        f"- {name}: {_one_line(description, _MAX_FINDING_CHARS)}"
+        f"- {name}: {_shortened(description, _MAX_FINDING_CHARS)}"
         for name, description in request.collections
     ]
     if lines:
         lines.insert(0, "Collections:")
     for question, answer in request.history[-MOST_TURNS:]:
-        lines += [f"Before: {_one_line(question)}", f"Answer: {_one_line(answer, _MAX_ANSWER_CHARS)}"]
-    lines.append(f"Question: {_one_line(request.question)}")
-    lines += [f"Found: {_one_line(finding, _MAX_FINDING_CHARS)}" for finding in request.findings]
+        lines += [f"Before: {squeezed(question)}", f"Answer: {_shortened(answer, _MAX_ANSWER_CHARS)}"]
+    lines.append(f"Question: {squeezed(request.question)}")
+    lines += [f"Found: {_shortened(finding, _MAX_FINDING_CHARS)}" for finding in request.findings]
     lines.append("Plan:")
     return "\n".join(lines)
 
@@ -88,11 +89,11 @@ def reply(plan: Plan, request: PlanRequest) -> str:
     if plan.kind == "talk":
         return f" {_TALK}"
     if plan.kind == "ask":
-        return f" {_ASK}{_one_line(plan.question)}"
-    question = _one_line(plan.question)
-    lines = [_SAME if question == _one_line(request.question) else question]
+        return f" {_ASK}{squeezed(plan.question)}"
+    question = squeezed(plan.question)
+    lines = [_SAME if question == squeezed(request.question) else question]
     for step in plan.steps:
-        step_question = _one_line(step["question"])
+        step_question = squeezed(step["question"])
         prefix = f"[{step['tool']}] " if step["tool"] else ""
         lines.append(prefix + (_SAME if step_question == question else step_question))
     return " " + "\n".join(lines)
@@ -107,7 +108,7 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
         return Plan("talk", request.question) if len(lines) == 1 else None
     if lines[0].startswith(_ASK):
         return Plan("ask", lines[0].removeprefix(_ASK).strip()) if len(lines) == 1 else None
-    question = _one_line(request.question) if lines[0] == _SAME else lines[0]
+    question = squeezed(request.question) if lines[0] == _SAME else lines[0]
     names = {name for name, _ in request.collections}
     prompt_text = prompt(request)  # "#n" copied from it, such as an invoice number, refers to no look-up
     steps: list[PlanStep] = []
@@ -126,9 +127,7 @@ def parse(text: str, request: PlanRequest) -> Plan | None:
     return Plan("search", question, steps)
 
 
-def _one_line(text: str, limit: int | None = None) -> str:
+def _shortened(text: str, limit: int) -> str:
     """``text`` on one line, truncated after a word if it is longer than ``limit`` characters."""
-    line = " ".join(text.split())
-    if limit is None or len(line) <= limit:
-        return line
-    return line[:limit].rpartition(" ")[0] + " …"
+    line = squeezed(text)
+    return line if len(line) <= limit else line[:limit].rpartition(" ")[0] + " …"

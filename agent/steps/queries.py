@@ -15,6 +15,7 @@ from agent.session import Session
 from agent.state import Candidate, Note
 from agent.steps.plan_text import RESULT
 from agent.text.terms import terms
+from traces.plain_text import squeezed
 
 _MAX_QUERY_CHARS = 300  # a longer "query" is an essay, and finds nothing
 
@@ -38,7 +39,7 @@ def resolve(question: str, notes: Sequence[Note]) -> str:
             return match.group()
         return note["answer"] if note["found"] else f"({note['question'].rstrip('?')})"
 
-    return " ".join(RESULT.sub(answer, question).split())
+    return squeezed(RESULT.sub(answer, question))
 
 
 def plain_query(_session: Session, _notebook: Sequence[str], question: str) -> str:
@@ -130,18 +131,19 @@ def _ask(session: Session, notebook: Sequence[str], query: str, instruction: str
 
 def _distinct(phrasings: Iterable[str], tried: Sequence[str]) -> list[str]:
     """Each phrasing once, in order, without empty or tried ones; at most four."""
-    seen = {_normalise(phrasing) for phrasing in tried}
+    seen = {words_of(phrasing) for phrasing in tried}
     distinct: list[str] = []
     for phrasing in phrasings:
-        key = _normalise(phrasing)
+        key = words_of(phrasing)
         if key and key not in seen:
             seen.add(key)
             distinct.append(phrasing)
     return distinct[:_MOST_PHRASINGS]
 
 
-def _normalise(text: str) -> str:
-    return " ".join(re.sub(r"[^\w\s]", " ", text.casefold()).split())
+def words_of(text: str) -> str:
+    """The words of ``text`` alone, case-folded, with one space between them."""
+    return squeezed(re.sub(r"[^\w\s]", " ", text.casefold()))
 
 
 def _truncate(text: str) -> str:

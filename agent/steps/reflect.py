@@ -34,6 +34,7 @@ from agent.text.language import readable
 from agent.text.sentences import sentences
 from agent.text.terms import nearest, terms
 from models.protocols import Reader
+from traces.plain_text import squeezed
 
 SURE: Final = 0.9
 """Probability of a span from which the language model is not asked: right nine times in ten."""
@@ -94,7 +95,7 @@ def model_finding(
     """The model's finding in a sentence of its own, as in the seed; none if no passage supports it."""
     default = _Reflection(source=0, answer="", sentence="")
     result = session.ask("reflect", notebook, prompts.reflect(question), _Reflection, default, 160)
-    sentence = without_marks(" ".join(result.value.sentence.split()))
+    sentence = without_marks(squeezed(result.value.sentence))
     answer = _plain(result.value.answer) or sentence
     source = next(iter(_sources(answer, result.value.source, evidence)), None)
     if source is None:
@@ -106,7 +107,7 @@ def best_excerpt(question: str, evidence: Sequence[Evidence]) -> Finding:
     """The excerpt of the best evidence, of a table the row nearest to the question; no model is asked."""
     closest = max(evidence, key=lambda item: item["score"])
     excerpt = quote(question, closest) if closest["kind"] == "table" else closest["excerpt"]
-    text = without_marks(" ".join(excerpt.split()))
+    text = without_marks(squeezed(excerpt))
     return Finding(True, text, text, [closest["number"]], "default")
 
 
@@ -128,7 +129,7 @@ _NO_ANSWER = {"", "none", "empty", "n/a", "not found", "unknown", "not mentioned
 
 def _plain(answer: str) -> str:
     """One line; "" for the words small models use for an empty answer."""
-    text = " ".join(answer.split()).strip(" \"'")
+    text = squeezed(answer).strip(" \"'")
     return "" if text.casefold().rstrip(".") in _NO_ANSWER else without_marks(text)
 
 

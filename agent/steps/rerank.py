@@ -13,6 +13,7 @@ from agent.retrieval.passage_text import Shown, show
 from agent.state import AnswerSpan, Candidate, Evidence, Recalled, RunState, current_step, without_marks
 from agent.text.language import in_latin_script, readable
 from models.protocols import Reader
+from traces.plain_text import squeezed
 
 POSSIBLE: Final = 0.2
 """Probability of a passage, or a span, below which the reader rules an answer out."""
@@ -68,8 +69,8 @@ def read(reader: Reader, question: str, candidates: Sequence[Candidate]) -> list
     for candidate, passage, reading in zip(candidates, passages, readings, strict=True):
         spans = [
             AnswerSpan(
-                text=_clean_span(passage.text[span.start : span.end]),
-                unit=_clean_span(passage.unit(span.start, span.end)),
+                text=without_marks(squeezed(passage.text[span.start : span.end])),
+                unit=without_marks(squeezed(passage.unit(span.start, span.end))),
                 probability=round(span.probability, 4),
             )
             for span in (reading.spans if _knows(question, candidate) else ())
@@ -106,10 +107,6 @@ def _with_keywords(ranked: Sequence[Candidate]) -> list[Candidate]:
     best = max(fused.values(), default=1.0)
     scored = [Candidate({**c, "score": POSSIBLE * fused[c["passage_id"]] / best}) for c in ranked]
     return sorted(scored, key=lambda c: -c["score"])
-
-
-def _clean_span(text: str) -> str:
-    return without_marks(" ".join(text.split()))
 
 
 def _fuse(recalled: Sequence[Recalled]) -> list[Candidate]:

@@ -14,6 +14,7 @@ from agent.steps.converse import is_small_talk
 from agent.steps.plan import request_of
 from agent.steps.plan_text import Plan, look_up
 from agent.steps.rerank import LIKELY
+from traces.plain_text import squeezed
 
 _REASONS: Final[dict[Route, str]] = {
     "direct": "It needs no documents.",
@@ -77,5 +78,5 @@ def clarify(state: RunState, deps: Deps) -> dict[str, Any]:
     reply = str(response["reply"])
     wait_seconds = response.get("waited", 0.0)  # replies stored by earlier versions lack it
     deps.session.emit(Replied("clarify", state["asking"], reply, "person", wait_seconds))
-    question = f"{state['question']} ({' '.join(reply.split())})" if reply.strip() else state["question"]
+    question = f"{state['question']} ({squeezed(reply)})" if reply.strip() else state["question"]
     return {"question": question, "clarified": True}

@@ -57,6 +57,7 @@ from agent.support import share_held, stated_numbers
 from agent.text import quantities
 from agent.text.language import language, readable
 from models.protocols import Reader, Reply
+from traces.plain_text import squeezed
 
 _LABEL = re.compile(rf"\bfindings? \d+: |{re.escape(prompts.FOUND)}\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s*\[[\d\s,]+\])*(?=\s|$)|(?:\[\d+\])+\.(?=\s|$)")
@@ -166,7 +167,7 @@ def _cell(note: Note, sources: Sequence[Evidence]) -> str:
     """The one cell of a table's row that has the answer, with its row and column; "" if there is none."""
     for item in sources:
         for row in table_text.rows(item["text"]) if item["kind"] == "table" else []:
-            if note["sentence"] not in {" ".join(form.split()) for form in (row.line, row.spelled())}:
+            if note["sentence"] not in {squeezed(form) for form in (row.line, row.spelled())}:
                 continue
             cells = [cell for cell in row.cells if cell[1].strip() == note["answer"]]
             if len(cells) == 1:
@@ -215,7 +216,7 @@ def with_gaps(answer: str, missing: Sequence[str], length: Length = "normal") ->
 
 
 def _heading(question: str) -> str:
-    return without_marks(" ".join(question.split())).rstrip("?.! ") or "Finding"
+    return without_marks(squeezed(question)).rstrip("?.! ") or "Finding"
 
 
 def _section(heading: str, text: str) -> str:

@@ -80,8 +80,7 @@ ones one in five, and of those about something else seven in ten.
 _REFUTES: Final = 0.85
 """Probability from which a passage refutes a sentence.
 
-Of held-out claims on written passages 28 % of the wrong ones reach it in their own passage. None of the 192
-right ones does there, or in the three other passages that share most words with it.
+None of 192 held-out right claims reached it, in its own passage or in another; 28 % of the wrong ones did.
 """
 
 
@@ -403,9 +402,9 @@ def _verdict(
 def _doubt(
     text: str, refuting: Sequence[tuple[Evidence, Support]], likeliest: float, where: str
 ) -> tuple[Verdict, str]:
-    """The verdict on a sentence that the reader finds no support for, ``likeliest`` as it is.
+    """The verdict on a sentence whose support, ``likeliest``, is too low for the reader to confirm it.
 
-    Two in five of them are in right answers.
+    It is often “unsure”, because two in five of such sentences are in right answers.
     """
     if not refuting:
         return ("not" if likeliest < _UNSUPPORTED else "unsure"), f"{where} may not say this"

@@ -7,14 +7,13 @@ other model. `agent.steps.plan_text` defines the text that it reads and writes.
 from __future__ import annotations
 
 import threading
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from models.catalogue import QWEN_CODER_0_5B
 from models.fetch.pull import checked
-from models.llama_cpp.chat import picked
-from models.llama_cpp.engine import Engine
+from models.llama_cpp.chat import LlamaCppChat
+from models.protocols import ContextOverflow, Reply, Usage
 from traces.paths import data_dir
 
 SHIPPED: Final = Path(__file__).parent / "adapter.gguf"
@@ -33,36 +32,33 @@ class BoxedPlanner:
         self._adapter = adapter
         self._own = own
         self._lock = threading.Lock()
-        self._engine: Engine | None = None
-        self._version = 0  # of the adapter that is loaded
+        self._model: LlamaCppChat | None = None
+        self._version = 0  # of the adapter that is used
 
     def warm_up(self) -> None:
         self.complete("Question: warm up\nPlan:", 1)
 
-    def complete(self, text: str, max_tokens: int) -> str:
+    def complete(self, text: str, max_tokens: int, cancel: threading.Event | None = None) -> Reply:
         """The continuation of ``text`` by greedy decoding; "" if it does not fit.
 
-        Raises `ModelError` if the base or the adapter cannot be loaded.
+        Raises `ModelError` if the base or the adapter cannot be loaded, `GenerationCancelled`.
         """
-        with self._lock:
-            engine = self._load()
-            tokens = engine.tokenize(text, special=False)
-            if len(tokens) + max_tokens > engine.context_tokens:
-                return ""
-            engine.evaluate(tokens)
-            output = b""
-            for token in islice(picked(engine), max_tokens):
-                output += engine.piece(token)
-                engine.append(token)
-        return output.decode("utf-8", "replace")
+        try:
+            return self._current().complete(text, max_tokens, cancel)
+        except ContextOverflow:
+            return Reply("", Usage())
 
-    def _load(self) -> Engine:
+    def _current(self) -> LlamaCppChat:
         version = self._own.stat().st_mtime_ns if self._own and self._own.is_file() else 0
-        if self._engine is None or version != self._version:
-            adapter = self._own if self._own and version else self._adapter
-            self._engine = Engine(self._base, context_tokens=_CONTEXT, adapter=adapter)
-            self._version = version
-        return self._engine
+        with self._lock:
+            if self._model is None or version != self._version:
+                adapter = self._own if self._own and version else self._adapter
+                model = LlamaCppChat(
+                    self._base, name="the planner", context_tokens=_CONTEXT, adapter=adapter
+                )
+                self._model, self._version = model.taught, version
+            assert self._model is not None
+            return self._model
 
 
 def own_adapter() -> Path:

@@ -26,7 +26,6 @@ from models.control_tokens import StreamedAnswer, control_pattern, defused, open
 from models.llama_cpp.engine import Aborted, Engine, Logits
 from models.llama_cpp.gguf import read_head
 from models.protocols import (
-    Chat,
     ChatOptions,
     Choice,
     ContextOverflow,
@@ -214,7 +213,7 @@ class LlamaCppChat:
         self._memory = _Memory()
 
     @property
-    def taught(self) -> Chat | None:
+    def taught(self) -> LlamaCppChat | None:
         """This model with its adapter, in the same memory; None without one."""
         if self._adapter is None:
             return None
@@ -252,17 +251,16 @@ class LlamaCppChat:
     def generate(self, messages: Sequence[Message], options: ChatOptions) -> Reply:
         free = options.schema is None
         with self._held(options.cancel) as (engine, template):
-            started = time.perf_counter()
             prompt = _prompt(template, messages, may_think=free)
-            tokens = engine.tokenize_prompt(prompt)
-            self._refuse_overflow(len(tokens), options.max_tokens, engine)
             answer = StreamedAnswer(options.on_text, inside=free and opens_thinking(prompt), tags=free)
-            with self._cancellable(engine, options.cancel):
-                reused = engine.evaluate(tokens)
-                generated, finish = self._generate(engine, options, answer)
-            usage = Usage(len(tokens) - reused, reused, generated, time.perf_counter() - started)
-        answer.finish(complete=finish == "stop")
-        return Reply(answer.text, usage, finish)
+            return self._reply(engine, engine.tokenize_prompt(prompt), options, answer)
+
+    def complete(self, text: str, max_tokens: int, cancel: threading.Event | None = None) -> Reply:
+        """Continue ``text`` as it is, without the template; raises as `generate`."""
+        with self._held(cancel) as (engine, _):
+            tokens = engine.tokenize(text, special=False)
+            options = ChatOptions(max_tokens, cancel=cancel)
+            return self._reply(engine, tokens, options, StreamedAnswer(tags=False))
 
     def choose(
         self, messages: Sequence[Message], options: Sequence[str], cancel: threading.Event | None = None
@@ -293,6 +291,18 @@ class LlamaCppChat:
             if self._memory.model is not None:
                 self._memory.model[0].close()
             self._memory.model = None
+
+    def _reply(
+        self, engine: Engine, tokens: Sequence[int], options: ChatOptions, answer: StreamedAnswer
+    ) -> Reply:
+        started = time.perf_counter()
+        self._refuse_overflow(len(tokens), options.max_tokens, engine)
+        with self._cancellable(engine, options.cancel):
+            reused = engine.evaluate(tokens)
+            generated, finish = self._generate(engine, options, answer)
+        usage = Usage(len(tokens) - reused, reused, generated, time.perf_counter() - started)
+        answer.finish(complete=finish == "stop")
+        return Reply(answer.text, usage, finish)
 
     def _generate(
         self, engine: Engine, options: ChatOptions, answer: StreamedAnswer

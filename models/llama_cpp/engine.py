@@ -96,7 +96,7 @@ class Engine:
     def __init__(
         self, path: Path, *, context_tokens: int, threads: int | None = None, adapter: Path | None = None
     ) -> None:
-        _refuse_without_memory(path, context_tokens)
+        _refuse_without_memory(path, context_tokens, caches=2 if adapter else 1)
         self._lib: Any = _load_library()
         self.held: list[int] = []
         self._settled = 0  # how many of them were computed as a prompt, in whole grains
@@ -371,10 +371,10 @@ def _abort_callback(lib: Any) -> Any:
     return ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
 
 
-def _refuse_without_memory(path: Path, context_tokens: int) -> None:
+def _refuse_without_memory(path: Path, context_tokens: int, caches: int) -> None:
     head = read_head(path)
     trained = head.trained_context or context_tokens
-    needed = head.size + head.kv_bytes(min(context_tokens, trained)) + _HEADROOM
+    needed = head.size + caches * head.kv_bytes(min(context_tokens, trained)) + _HEADROOM
     free = _available_memory()
     if free is not None and needed > free:
         raise ModelError(

@@ -225,7 +225,7 @@ class OllamaChat(ServerChat):
         self.server = server
         self._requested = context_tokens
         self.schema_thinking = False
-        """Whether the model thinks before an answer under a schema; can be set from a probe."""
+        """Whether the model thinks before an answer under a schema; set by the first that is not JSON."""
         self._facts: ModelFacts | None = None
 
     @property

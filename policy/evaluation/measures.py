@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 from policy.evaluation.systems import Answered
 from policy.questions import Case, Place
+from traces.plain_text import squeezed
 
 Measures: TypeAlias = Mapping[str, float]
 
@@ -115,7 +116,7 @@ def lost(measures: Measures) -> str:
 def normalise(text: str) -> str:
     """Lower case, without punctuation, articles and extra white space."""
     bare = "".join(c for c in text.lower() if c not in string.punctuation)
-    return " ".join(_ARTICLES.sub(" ", bare).split())
+    return squeezed(_ARTICLES.sub(" ", bare))
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
@@ -151,7 +152,7 @@ def holds(text: str, golds: Sequence[str]) -> bool:
     Case and thousands separators are ignored. Numbers and words match only as a whole: 26.9 is not in
     126.9, nor Ann in Annual. A yes or no has to open the text.
     """
-    flat = " ".join(_THOUSANDS.sub("", text).casefold().split())
+    flat = squeezed(_THOUSANDS.sub("", text).casefold())
     return any(
         all(_is_in(_THOUSANDS.sub("", part).strip().casefold(), flat) for part in gold.split(";"))
         for gold in golds

@@ -147,7 +147,7 @@ def decide(scorer: Scorer, rule: Rule, state: PolicyState, valid: Sequence[Actio
 
 
 def active_policy(registry: Registry | None = None) -> Served | None:
-    """The active policy, loaded at its first decision; None if the box is empty and none was chosen.
+    """The active policy, loaded at its first decision; None if the rules decide.
 
     It is looked up each time, since another process may change it, and stays the same object until then.
     One that could not be loaded is tried again.

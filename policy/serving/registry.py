@@ -1,7 +1,8 @@
 """Which policies there are and which one decides: the boxed ones, always present, and the user's own.
 
 `active.json` beside the user's policies records the active one and the history of changes. It is written
-completely or not at all, under a lock; if it cannot be read, the boxed policy is active, with a warning.
+completely or not at all, under a lock; if it cannot be read, what the box names is active, with a warning.
+The box that ships names no policy, so that the rules decide.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Listed:
 
     @property
     def verdict(self) -> GateVerdict:
-        """The gate's."""
+        """What the gate said of it; “unusable” for a policy that cannot be read."""
         if self.manifest is None:
             return "unusable"
         gate = self.manifest.gate
@@ -118,10 +119,10 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """The active policy."""
+    """The active policy, if there is one."""
 
     name: str  # as it was chosen; `BOX` unless the user chose another
-    folder: Path | None  # where it should be; None if the boxed one is active and the box is empty
+    folder: Path | None  # where it should be; None if the rules decide
     warning: str = ""  # what is wrong with the record, if anything
 
 
@@ -148,7 +149,7 @@ class Registry:
         return rows
 
     def active(self) -> Active:
-        """The active policy; the boxed one if `active.json` cannot be read."""
+        """What the user chose; what the box names if `active.json` cannot be read."""
         record, warning = self._record()
         return Active(record.active, self._place(record.active), warning)
 
@@ -338,4 +339,4 @@ def _load(path: Path) -> tuple[_Record, str]:
         return _Record(), ""
     except (OSError, ValidationError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is damaged"
-        return _Record(), f"{path} cannot be read ({cause}): the built-in policy is active."
+        return _Record(), f"{path} cannot be read ({cause}): what decides by default is active."

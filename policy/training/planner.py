@@ -152,7 +152,7 @@ def _taught_plan(store: Store, run_id: str) -> list[tuple[str, str]]:
 def as_wanted(planner: Completer, lesson: Lesson) -> bool:
     """Whether a planner plans as many look-ups as a lesson, in the collections that it names."""
     request, wanted = lesson
-    plan = parse(planner.complete(prompt(request), MOST_TOKENS), request)
+    plan = parse(planner.complete(prompt(request), MOST_TOKENS).text, request)
     if plan is None or plan.kind != wanted.kind or len(plan.steps) != len(wanted.steps):
         return False
     named = zip(plan.steps, wanted.steps, strict=True)

@@ -71,6 +71,15 @@ def test_a_run_is_not_in_use_because_somebody_else_looks(
     assert in_use == [False]
 
 
+def test_what_another_process_works_on_is_not_discarded(store: Store) -> None:
+    run_id = "a" * 12
+    with checkpoints.open_checkpoints(store, run_id, lambda _log: None):
+        checkpoints.discard(store, run_id)
+        assert checkpoints.in_use(store, run_id), "no third process may take its lock"
+    checkpoints.discard(store, run_id)
+    assert list(checkpoints.folder(store).iterdir()) == []
+
+
 def test_a_reply_of_the_model_as_it_was_taught_is_not_asked_for_again(tmp_path: Path) -> None:
     def write(script: list[Scripted]) -> str:
         with closing(sqlite3.connect(tmp_path / "run.sqlite")) as connection, TaughtChat(script) as chat:

@@ -126,6 +126,43 @@ def test_cancelling_while_the_web_is_waited_for_cancels_the_run(watch: Ask) -> N
         watch([PLAN], steering=wheel, web=_Web(wheel.cancel))
 
 
+# --- while the taught planner writes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("wish", "why"), [(Steering.finish, ANSWER_NOW), (None, "time budget")])
+def test_the_taught_planner_stops_when_the_research_is_to_end(
+    watch: Ask, monkeypatch: pytest.MonkeyPatch, wish: Callable[[Steering], None] | None, why: str
+) -> None:
+    wheel = Steering()
+
+    def during() -> None:
+        if wish:
+            wish(wheel)
+        else:
+            monkeypatch.setattr(Stop, "out_of_time", True)
+
+    replies = [NOT_FOUND] if wish else []
+    with ScriptedCompleter([" =\n="], during) as planner:
+        events = watch(replies, steering=wheel, planner=planner)
+    assert end(events).stopped_because == why
+    assert not only(events, ev.Planned)
+
+
+def test_cancelling_while_the_taught_planner_writes_cancels_the_run(watch: Ask) -> None:
+    wheel = Steering()
+    with ScriptedCompleter([" =\n="], wheel.cancel) as planner, pytest.raises(GenerationCancelled):
+        watch([], steering=wheel, planner=planner)
+
+
+def test_the_calls_of_the_taught_planner_are_counted(watch: Ask) -> None:
+    with ScriptedCompleter([" =\n="]) as planner:
+        events = watch([NOT_FOUND], request=replace(DEEP, route="single"), planner=planner)
+    calls = only(events, ev.ModelCalled)
+    assert [call.purpose for call in calls][:1] == ["plan"]
+    assert end(events).model_calls == len(calls)
+    assert end(events).generated == sum(call.generated for call in calls)
+
+
 # --- around a clarifying question -----------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +22,7 @@ from traces.paths import config_file, data_dir, store_file
 from traces.runs import Runs
 from traces.store import Store, StoreTooNew
 
-assert subprocess  # other processes open these stores: see `store` in tests/conftest.py
+pytestmark = pytest.mark.shared_store
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,9 @@ def test_removing(library: Library) -> None:
 
 def test_passages_keep_the_order_asked_for_and_skip_what_is_gone(library: Library) -> None:
     library.put_document(_document("a", ["one", "two"]), _unit([1, 0], [0, 1]), "e")
-    first, second = [p.id for p in library.document_passages(library.documents()[0].id)]
+    document = library.documents()[0]
+    first, second = [p.id for p in library.document_passages(document.id)]
+    assert (library.document_of(second), library.document_of(99)) == (document, None)
     assert [p.id for p in library.passages([second, 999, first])] == [second, first]
 
 

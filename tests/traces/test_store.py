@@ -35,6 +35,8 @@ from traces.store import (
     set_aside,
 )
 
+pytestmark = pytest.mark.shared_store
+
 OLD_RUN = """
 INSERT INTO runs (id, question, profile, chat_model, embedder, reranker, decider, collections, status,
     stopped_because, answer, started, finished, model_calls, evaluated, reused, generated)

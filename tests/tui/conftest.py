@@ -184,7 +184,7 @@ def stay_open(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             held[store.path] = duckdb.connect(str(store.path))
         return connection
 
-    if not hasattr(request.module, "subprocess"):
+    if not request.node.get_closest_marker("shared_store"):
         monkeypatch.setattr(Store, "_connection", opened)
     yield
     for connection in held.values():

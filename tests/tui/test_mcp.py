@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,13 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from tests.agent.decisions.test_sources import Stopping
 from tests.tui.conftest import QUESTION
+from traces.runs import Runs
+from tui import mcp
+from tui.assemble import open_store
 
-assert subprocess, "the store is opened by another process: see `stay_open`"
+pytestmark = pytest.mark.shared_store
 
 _SERVE = """
 from tests.scripted import HashEmbedder
@@ -77,3 +80,16 @@ async def test_the_library_is_listed_searched_read_and_asked(transport: Any) -> 
             result = await client.call_tool(name, arguments)
             assert result.is_error
             assert words in str(result.content[0])
+
+
+async def test_a_policy_chosen_while_it_serves_decides_the_next_question(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[Stopping | None] = [None, Stopping()]
+    monkeypatch.setattr("tui.assemble.open_learned", lambda: chosen.pop(0))
+    deciders: list[str] = []
+    async with Client(mcp.server()) as client:
+        for _ in range(2):
+            answer = (await client.call_tool("ask", {"question": QUESTION})).structured_content
+            deciders.append(Runs(open_store()).find(answer["run_id"]).decider)
+    assert deciders == ["rules", "learned:forest-1"]

@@ -25,7 +25,7 @@ from traces.store import Store
 from tui.assemble import open_store
 from tui.library.passage import find_original
 
-assert subprocess, "the stores are opened by other connections: see `stay_open`"
+pytestmark = pytest.mark.shared_store
 
 PHRASE = "vermilion-aardvark"
 SECRET = f"Orlavane buys all of its ceramic bearings from Tolvang Ceramics, says the {PHRASE} memo."

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from textual.message import Message
 
@@ -146,14 +146,15 @@ class Engine:
         return self._open_once(open_planner, "planner")
 
     def _open_once(self, opener: Callable[[Settings], T], *names: str) -> T:
-        """What ``opener`` opens, again if one of the settings with these names has changed."""
+        """What ``opener`` opens, again if it was None or one of these settings has changed."""
         with self._lock:
             settings = self.settings()
             values = [getattr(settings, name) for name in names]
-            if names not in self._open_parts or self._open_parts[names][0] != values:
-                self._open_parts[names] = (values, opener(settings))
-            instance: T = self._open_parts[names][1]
-            return instance
+            opened_with, instance = self._open_parts.get(names, ([], None))
+            if instance is None or opened_with != values:
+                instance = opener(settings)
+                self._open_parts[names] = (values, instance)
+            return cast(T, instance)
 
     def prepare(self) -> None:
         """Load everything that the first question needs, and post each state; for a worker.

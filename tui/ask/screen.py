@@ -101,6 +101,7 @@ Every `[n]` of the answer opens its passage.
         self._early_question = ""  # asked before the names of the collections were known
         self._rated: _Rated | None = None  # by the last key
         self._storing_rating = threading.Lock()
+        self._stored_ratings: dict[str, str] = {}  # by run, while another is being stored
 
     def body(self) -> ComposeResult:
         conversation = Conversation()
@@ -578,13 +579,18 @@ Every `[n]` of the answer opens its passage.
     def _rate(self, fold: RunFold, rating: str) -> None:
         from tui.runs.actions import rate
 
+        self._stored_ratings.setdefault(fold.run_id, fold.rating)
         fold.rating = rating
 
         def work() -> Rating | None:
-            with self._storing_rating:  # whichever is last stores what was chosen last
-                return rate(
-                    self.deepthink.engine.store, fold.run_id, cast("Rating | None", fold.rating or None)
-                )
+            with self._storing_rating:  # it stores what was chosen last, whichever key it began with
+                try:
+                    chosen = cast("Rating | None", fold.rating or None)
+                    return rate(self.deepthink.engine.store, fold.run_id, chosen)
+                except BaseException:
+                    if fold.rating == rating:  # no later key is about to store another
+                        fold.rating = self._stored_ratings.pop(fold.run_id, rating)
+                    raise
 
         in_background(self, work, partial(self._confirm_rating, fold), group="rate")
 
@@ -595,6 +601,7 @@ Every `[n]` of the answer opens its passage.
     def _confirm_rating(self, fold: RunFold, rating: Rating | None) -> None:
         from tui.runs.actions import rating_text
 
+        self._stored_ratings.pop(fold.run_id, None)
         for turn in self.query_one(Conversation).turns:
             if turn.fold is fold:
                 turn.show(fold, frozenset({"status"}))

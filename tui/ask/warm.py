@@ -115,7 +115,7 @@ class _Remote(Steering):
 def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
     """Let a running server answer, and show the run as `tui.ask.asking.ask` does.
 
-    Returns the exit code; None if no server answers: then nothing was shown. Raises what the run raises,
+    Returns the exit code; None if no server answers: then no run was begun. Raises what the run raises,
     and `ServerGone` if the server ended during it.
     """
     connection = _connect()
@@ -132,25 +132,24 @@ def ask_server(typed: AskOptions, settings: Settings, form: Form) -> int | None:
                 }
             )
             reply = lines.receive()
-            first = lines.receive() if reply and "yes" in reply else None
+            connection.settimeout(None)  # it is there, and says why it waits
+            while reply and "warning" in reply:
+                failures.warn_once(reply["warning"])
+                reply = lines.receive()
         except (OSError, ValueError):
             return None
-        if first is None or "event" not in first:
+        if not reply or "yes" not in reply:
             return None
         store = Store(store_file(), on_wait=failures.warn_once)
-        begin = partial(_events, connection, lines, first)
+        begin = partial(_events, lines)
         fold = follow(store, form, begin, partial(_Remote, send=lines.send))
     return conclude(fold, store, form)
 
 
-def _events(
-    connection: socket.socket, lines: Lines, first: dict[str, Any], *, steering: Steering
-) -> Generator[ev.Event]:
-    """Yield the run's events, of which ``first`` has come already."""
-    connection.settimeout(None)
+def _events(lines: Lines, *, steering: Steering) -> Generator[ev.Event]:
+    """Yield the run's events."""
     threading.Thread(target=_pass_on_cancel, args=(steering, lines), daemon=True).start()
-    message: dict[str, Any] | None = first
-    while message is not None:
+    while (message := lines.receive()) is not None:
         if "event" in message:
             yield ev.from_stored(message["event"], message["payload"])
         elif "error" in message:
@@ -159,7 +158,6 @@ def _events(
             return
         elif "warning" in message:
             failures.warn_once(message["warning"])
-        message = lines.receive()
     raise ServerGone("It ended during the run.", "`deepthink resume` continues the run.")
 
 

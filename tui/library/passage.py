@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from agent.documents.document import ParsedDocument
     from agent.state import Candidate, Evidence
-    from traces.library import Library
     from tui.app.engine import Engine
 
 
@@ -472,11 +471,10 @@ class PassageScreen(ModalScreen[None]):
 
         library = Library(deepthink(self).engine.store)
         with library.together():
-            passage, document = _stored(library, self._passage_id)
-            if passage is None or document is None:
-                return None, [], 0
-            passages = library.document_passages(document.id)
-        return document, passages, passages.index(passage)
+            document = library.document_of(self._passage_id)
+            passages = library.document_passages(document.id) if document else []
+        at = next((i for i, passage in enumerate(passages) if passage.id == self._passage_id), 0)
+        return document, passages, at
 
     def _show(self, opened: tuple[Document | None, list[Passage], int]) -> None:
         self._document, passages, at = opened
@@ -567,9 +565,10 @@ def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
 
     library = Library(engine.store)
     with library.together():
-        passage, document = _stored(library, passage_id)
-    if passage is None or document is None:
-        return "", "This passage is no longer in the library."
+        document = library.document_of(passage_id)
+        if document is None:
+            return "", "This passage is no longer in the library."
+        (passage,) = library.passages([passage_id])
     source = document.source
     group = BY_TYPE[document.media_type].group if document.media_type in BY_TYPE else ""
     place = source
@@ -584,13 +583,6 @@ def find_original(engine: Engine, passage_id: int) -> tuple[str, str]:
     if path is None:
         return "", f"The file is no longer there: {source}"
     return path.as_uri() + page, place
-
-
-def _stored(library: Library, passage_id: int) -> tuple[Passage | None, Document | None]:
-    """A passage and its document; None for what is gone."""
-    passage = next(iter(library.passages([passage_id])), None)
-    documents = library.documents(passage.collection) if passage is not None else []
-    return passage, next((d for d in documents if passage and d.id == passage.document_id), None)
 
 
 def _show(app: App[Any], original: tuple[str, str]) -> None:

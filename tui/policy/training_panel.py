@@ -48,8 +48,8 @@ _METHODS: Final[dict[Chosen, tuple[str, str, str]]] = {
     "reward": (
         "MiniLM reads the state, learns by pairs",
         "half an hour",
-        "The usual one once there are enough decisions: reads text and numbers, learned from pairs of a "
-        "better and a worse action. Needs the embedder’s weights.",
+        "Reads text and numbers, learned from pairs of a better and a worse action. Needs thousands of "
+        "decisions and the model all-minilm-l6-v2; no better than the forest on other questions.",
     ),
     "planner": (
         "the planner, from plans you corrected",

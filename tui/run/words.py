@@ -337,7 +337,7 @@ class Block:
 
 
 def read_as(event: ev.Routed) -> list[str]:
-    """A line with the question as it was read; none where that is as the user typed it."""
+    """A line with the question as the planner completed it; no line if it is still as the user typed it."""
     question = one_line(event.question)
     return [f"read as: {question}"] if question != one_line(event.asked) else []
 

@@ -55,8 +55,7 @@ def test_the_plan_is_kept_for_the_step_that_shows_it(make: Make) -> None:
 def test_a_way_that_a_person_chose_is_taken(make: Make, events: Events, way: str) -> None:
     update = _routed(make, " TALK", route=way)
     assert (update["route"], update["plan"], update["planned_by"]) == (way, [step(_ASKED)], "default")
-    assert isinstance(events[0], ev.Routed)
-    assert events[0].source == "person"
+    assert [routed.source for routed in only(events, ev.Routed)] == ["person"]
 
 
 def test_the_planners_words_take_the_place_of_typed_ones_only_after_a_clarification(make: Make) -> None:

@@ -33,7 +33,7 @@ def written(planner: Completer, examples: Sequence[Example]) -> list[Written]:
     made = []
     for example in examples:
         began = time.perf_counter()
-        text = planner.complete(prompt(example.request), MOST_TOKENS)
+        text = planner.complete(prompt(example.request), MOST_TOKENS).text
         seconds = time.perf_counter() - began
         made.append(Written(example, parse(text, example.request), seconds))
     return made

@@ -14,6 +14,7 @@ import pytest
 
 import models.llama_cpp.engine as engine_module
 from models.llama_cpp.chat import LlamaCppChat
+from models.llama_cpp.gguf import read_head
 from models.protocols import (
     ChatOptions,
     ContextOverflow,
@@ -22,6 +23,7 @@ from models.protocols import (
     ModelError,
     ModelMissing,
 )
+from tests.tiny_model import WIDTH, write_tiny
 
 BOOK = " ".join(f"In {1900 + year} the village counted {year * 7 + 3} goats." for year in range(16))
 LONG = " ".join(f"Item {number} costs {number * 3} coins." for number in range(300))  # some 3,500 tokens
@@ -307,3 +309,18 @@ def test_a_missing_file() -> None:
     for use in (chat.loaded, lambda: chat.context_tokens, lambda: chat.count_tokens("x")):
         with pytest.raises(ModelMissing, match=r"/nowhere/m\.gguf"):
             use()
+
+
+def test_the_second_cache_of_a_model_with_an_adapter_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_tiny(tmp_path / "tiny.gguf")
+    head = read_head(path)
+    cache = head.kv_bytes(512)
+    assert cache
+    free = head.size + cache + engine_module._HEADROOM
+    monkeypatch.setattr(engine_module, "_available_memory", lambda: free)
+    engine_module.Engine(path, context_tokens=512).close()
+    adapter = write_adapter(tmp_path / "adapter.gguf", WIDTH)
+    with pytest.raises(ModelError, match="memory"):
+        engine_module.Engine(path, context_tokens=512, adapter=adapter)

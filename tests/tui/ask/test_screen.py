@@ -28,6 +28,7 @@ from traces.library import Library
 from traces.paths import config_file
 from traces.records import Collection
 from traces.runs import Ratings, Runs
+from traces.store import StoreBusy
 from tui.app.app import DeepthinkApp
 from tui.app.find import FindBar
 from tui.ask.conversation import Conversation, load_beginning
@@ -293,6 +294,26 @@ async def test_a_letter_rates_unless_a_question_begins_with_it(app: DeepthinkApp
             rated = Ratings(app.engine.store).of(fold.run_id)
             assert rated is not None
             assert rated.rating == "good"
+
+
+async def test_a_rating_that_could_not_be_stored_is_not_shown(
+    app: DeepthinkApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = threading.Event()
+
+    def fail(*_: object) -> None:
+        tried.set()
+        raise StoreBusy("Somebody else writes.")
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await asked(pilot)
+        fold = screen.fold
+        assert fold is not None
+        await pilot.press("ctrl+y", "g")
+        await until(pilot, lambda: "· rated good" in text_of(screen, ".state"))
+        monkeypatch.setattr("tui.runs.actions.rate", fail)
+        await pilot.press("w")
+        await until(pilot, lambda: tried.is_set() and fold.rating == "good")
 
 
 async def test_a_key_is_about_the_answer_it_is_pressed_on_and_a_turn_without_one_has_none_to_copy(

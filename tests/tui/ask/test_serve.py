@@ -108,6 +108,24 @@ def test_what_fails_in_the_server_is_told(warmed: Answering, alone: list[str], d
     assert alone == []
 
 
+@pytest.mark.parametrize("before", ["yes", "event"])
+def test_a_warning_before_the_run_is_told_and_the_server_still_answers(
+    before: str, warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, warning = warm.Lines.send, {"warning": f"In use before {before}."}  # warned of once a process
+
+    def warns(lines: warm.Lines, message: dict[str, object]) -> None:
+        if before in message and warning:
+            send(lines, warning.copy())
+            warning.clear()
+        send(lines, message)
+
+    with serving(), monkeypatch.context() as patch:
+        patch.setattr(warm.Lines, "send", warns)
+        ran = deepthink("ask", QUESTION)
+    assert (ran.code, f"before {before}" in ran.err, alone) == (0, True, [])
+
+
 def test_a_server_that_ends_in_a_run_is_told(
     warmed: Answering, alone: list[str], deepthink: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from tests.tui.pseudo_terminal import Terminal
 
-assert subprocess, "the store is opened by another process: see `stay_open`"
+pytestmark = pytest.mark.shared_store
 
 ROOT = Path(__file__).parents[3]
 

@@ -13,6 +13,7 @@ from textual.widgets import Static, TabbedContent
 from agent.decisions.decider import STATE_VERSION
 from policy.serving.folder import GAIN, Data, Gate
 from policy.serving.registry import Listed, Registry
+from policy.training.course import TrainingRequest
 from policy.training.progress import CannotTrain
 from tests.policy.made import manifest, policy
 from tests.tui.conftest import Picture, looks
@@ -195,7 +196,7 @@ async def test_method_and_source_are_chosen_by_key(
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await choosing(pilot)
         choice, panel = screen.query_one(TrainingChoice), screen.query_one(TrainingPanel)
-        assert choice.request.method == "forest", "which a user can train first"
+        assert choice.request.method == TrainingRequest().method == "forest", "which a user can train first"
         assert "To begin with" in text_of(screen, "#means")
         await pilot.press("down")
         await until(pilot, lambda: choice.request.method == "reward")
