@@ -47,18 +47,13 @@ def main() -> None:
 
 
 def times(rows: Sequence[Row]) -> str:
-    """Median seconds of the answers that took a language model, and of those that did not."""
-    head = ["model", "system", "answers", "questions", *(f"median s to {what}" for what in _TIMES)]
+    """Median seconds of each system's answers."""
+    head = ["model", "system", "questions", *(f"median s to {what}" for what in _TIMES)]
     lines: list[list[str]] = []
     for model, system in sorted({(row.model, row.system) for row in rows}):
         own = [row.measures for row in rows if (row.model, row.system) == (model, system)]
-        for name, asked in (("without the language model", False), ("with it", True)):
-            of_kind = [one for one in own if (one["calls"] > 0) == asked]
-            if any("first_words" in one for one in of_kind):
-                seconds = [
-                    _median([one[time] for one in of_kind if time in one]) for time in _TIMES.values()
-                ]
-                lines.append([model, system, name, str(len(of_kind)), *seconds])
+        seconds = [_median([one[time] for one in own if time in one]) for time in _TIMES.values()]
+        lines.append([model, system, str(len(own)), *seconds])
     return f"## Seconds\n\n{markdown_table(head, lines)}"
 
 
