@@ -135,8 +135,9 @@ class Session:
         return replace(reply, text=plain(reply.text))
 
     def complete(self, purpose: str, model: Completer, text: str, max_tokens: int) -> str:
-        """What ``model`` writes after ``text``, too little to refuse beforehand. Else raises as `write`."""
-        reply = self._call(purpose, 0, 0, lambda: model.complete(text, max_tokens, self.stop))
+        """What ``model`` writes after ``text``. Raises as `write`."""
+        call = partial(model.complete, text, max_tokens, self.stop)
+        reply = self._call(purpose, at_most(text), max_tokens, call)
         return plain(reply.text)
 
     def ask(

@@ -37,6 +37,7 @@ from models.protocols import (
     Reply,
     Span,
     Support,
+    Usage,
 )
 from tests.agent.conftest import fill
 from tests.agent.made import put
@@ -144,7 +145,10 @@ class AnythingPlanner:
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
 
-    def complete(self, text: str, max_tokens: int) -> str:
+    def complete(self, text: str, max_tokens: int, cancel: threading.Event | None = None) -> Reply:
+        return Reply(self._plan(text), Usage(evaluated=len(text) // 4))
+
+    def _plan(self, text: str) -> str:
         chance = self._chance
         if chance.random() < 0.3:
             return anything(chance, [Message("user", text)], None)

@@ -100,7 +100,7 @@ def test_a_request_knows_its_command_without_anybodys_folders() -> None:
     assert request.command == (
         "deepthink train-policy --method forest --from 'some store.duckdb' --cost 0.1 --seed 7"
     )
-    assert TrainingRequest().command == "deepthink train-policy --method reward"
+    assert TrainingRequest().command == "deepthink train-policy --method forest"
 
 
 def test_only_the_forest_needs_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,11 +171,11 @@ async def test_a_new_session_begins_without_the_thinking_and_meters_of_the_last(
         meters = screen.query_one(Meters)
         await until(pilot, lambda: str(meters.render()).endswith(" s"))
         await pilot.press("ctrl+l")
-        await until(pilot, lambda: not screen.query_one(Conversation).display)
+        await until(pilot, lambda: screen.query_one("#thinking").display)
         screen.action_new_session()
         await until(pilot, lambda: not screen.query(RunPanel))
         assert not str(meters.render()).endswith(" s")
-        assert screen.query_one(Conversation).display
+        assert not screen.query_one("#thinking").display
         assert screen.query_one(Prompt).has_focus
         before = Sessions(app.engine.store).find("last").id
         await asked(pilot)

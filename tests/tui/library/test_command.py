@@ -110,7 +110,7 @@ def test_a_file_is_counted_after_those_inside_it(tmp_path: Path, deepthink: Run)
         (("/nowhere/at/all",), 4, "/nowhere/at/all does not exist"),
         (("~nobody-here/a",), 4, "~nobody-here/a does not exist"),
         pytest.param(("x" * 300,), 4, "does not exist", id="too long"),
-        ((".", "-c", ""), 2, "cannot be the name of a collection"),
+        ((".", "-c", ""), 2, "--collection has no value"),
         ((".", "-c", "a\nb"), 2, "cannot be the name of a collection"),
         ((".", "-c", "web"), 2, "cannot be the name of a collection"),
         ((".", "-c", "all"), 2, "cannot be the name of a collection"),
