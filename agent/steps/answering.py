@@ -82,6 +82,11 @@ def is_answer(
     )
 
 
+def has_unsupported(claims: Sequence[Claim]) -> bool:
+    """Whether something in an answer is in no passage, as far as could be checked."""
+    return any(claim["verdict"] in {"partly", "not"} for claim in claims)
+
+
 def probability_in(reader: Reader, question: str, text: str) -> float:
     """How likely a text of the run answers a question, 0 to 1."""
     (reading,) = reader.read(question, [show("", "", "", text, "text").text])

@@ -8,7 +8,7 @@ from agent.deps import Deps
 from agent.events import Answered, Replied
 from agent.prompts import WITHHELD
 from agent.state import RunState
-from agent.steps.verify import has_unsupported
+from agent.steps.answering import has_unsupported
 
 OPTIONS = ("accept", "rewrite", "search", "stop")
 _QUESTION = "This answer is not fully supported by its sources. What now?"

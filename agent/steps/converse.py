@@ -10,7 +10,7 @@ from agent.budget import BudgetExhausted
 from agent.deps import Deps
 from agent.events import Answered
 from agent.state import RunState
-from agent.steps.queries import words_of
+from agent.text.terms import words_of
 
 _SMALL_TALK: Final = frozenset(
     "hi|hello|hey|hi there|hello there|good morning|good afternoon|good evening|how are you|thanks|"

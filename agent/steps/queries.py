@@ -14,7 +14,7 @@ from agent.retrieval.recall import Strategy
 from agent.session import Session
 from agent.state import Candidate, Note
 from agent.steps.plan_text import RESULT
-from agent.text.terms import terms
+from agent.text.terms import terms, words_of
 from traces.plain_text import squeezed
 
 _MAX_QUERY_CHARS = 300  # a longer "query" is an essay, and finds nothing
@@ -139,11 +139,6 @@ def _distinct(phrasings: Iterable[str], tried: Sequence[str]) -> list[str]:
             seen.add(key)
             distinct.append(phrasing)
     return distinct[:_MOST_PHRASINGS]
-
-
-def words_of(text: str) -> str:
-    """The words of ``text`` alone, case-folded, with one space between them."""
-    return squeezed(re.sub(r"[^\w\s]", " ", text.casefold()))
 
 
 def _truncate(text: str) -> str:

@@ -32,6 +32,7 @@ from agent.steps.answering import (
     abstains,
     answer_prompt,
     cite,
+    has_unsupported,
     is_answer,
     leaves,
     left_out,
@@ -288,10 +289,9 @@ def _overruling(state: RunState, questions: Sequence[str], deps: Deps) -> str:
         text = _from_passages(question, passages, [], "brief", deps, _hide, prompts.NOT_FOUND)
         draft = cite(deps.reader, question, text, passages)
         claims = _checked(draft, questions, evidence, deps)
-        may_be_true = all(claim["verdict"] in {"supported", "unsure"} for claim in claims)
         # It may refuse in words of its own. The question stands before it, since a date alone says nothing.
         if (
-            may_be_true
+            not has_unsupported(claims)
             and is_answer(deps.reader, questions, claims, evidence)
             and (readable(question) or not says_nothing_of(deps.session, f"{question} {text}", question))
         ):

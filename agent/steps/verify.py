@@ -56,7 +56,7 @@ from agent.support import (
 from agent.text import quantities
 from agent.text.language import language, readable
 from agent.text.sentences import sentences
-from agent.text.terms import nearest
+from agent.text.terms import nearest, words_of
 from agent.text.vocabulary import YES_NO, vocabulary
 from models.protocols import Reader, Support
 
@@ -67,7 +67,6 @@ _GROUNDED = 0.75  # share of an answer that must be supported for it to be groun
 _WEIGHT: dict[Verdict, float] = {"supported": 1.0, "unsure": 0.5, "partly": 0.5, "not": 0.0}
 _COPIED: Final = Support(1.0, 0.0, 0.0)
 _CONTRADICTED: Final = Support(0.0, 1.0, 0.0)
-_WORD = re.compile(r"\w+")
 _YES_OR_NO = re.compile(rf"(?:{'|'.join(sorted(YES_NO, reverse=True))})\s*(?:[^\w\s]|$)", re.IGNORECASE)
 _WORDS = 0.6  # share of a sentence's words that its passages hold, where only words can be compared
 _OTHERS = 12  # passages that are tried in place of cited ones that do not say a sentence
@@ -104,11 +103,6 @@ def grounded(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
         and all(claim["verdict"] != "not" for claim in claims)
         and share(claims) >= _GROUNDED
     )
-
-
-def has_unsupported(claims: Sequence[Claim]) -> bool:
-    """Whether something in an answer is in no passage, as far as could be checked."""
-    return any(claim["verdict"] in {"partly", "not"} for claim in claims)
 
 
 def verify_by_reader(
@@ -307,10 +301,10 @@ def is_copied(text: str, passage: str) -> bool:
     for inside one.
     """
     lead, _, quote = text.removeprefix(EARLIER).rpartition(LEAD)
-    words = _words(quote)
+    words = words_of(quote)
     heading, *lines = passage.splitlines() or [""]
-    units = [_words(unit) for line in lines for unit in (line, *sentences(line))]
-    is_cut, extra = "…" in quote, set(_words(lead).split()) - set(_words(heading).split())
+    units = [words_of(unit) for line in lines for unit in (line, *sentences(line))]
+    is_cut, extra = "…" in quote, set(words_of(lead).split()) - set(words_of(heading).split())
     return any(
         (words == unit or (is_cut and words in unit)) and extra.issubset(unit.split())
         for unit in units
@@ -335,17 +329,13 @@ def _says_only(text: str, answer: str, question: str) -> bool:
         quantities.is_among(figure, [*answer_figures, *question_figures]) for figure in said_figures
     ):
         return False
-    said_words, answer_words = set(_words(text).split()), set(_words(answer).split())
-    figures = {word for figure in said_figures for word in _words(figure.shown).split()} | set(
+    said_words, answer_words = set(words_of(text).split()), set(words_of(answer).split())
+    figures = {word for figure in said_figures for word in words_of(figure.shown).split()} | set(
         vocabulary(code).scales
     )
     return (
         bool(answer_figures) or answer_words <= said_words
-    ) and said_words - figures <= answer_words | set(_words(question).split())
-
-
-def _words(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+    ) and said_words - figures <= answer_words | set(words_of(question).split())
 
 
 def _judge(
@@ -551,8 +541,9 @@ def _with_yes_or_no(claim: Claim) -> Claim:
     The reader takes either for the same. Of 79 questions about short passages of the kinds that people own,
     the default model answered 63 with a yes or a no, 40 of them rightly.
     """
-    is_one = _YES_OR_NO.match(claim["text"])
-    return _doubted(claim, "but check whether it means yes or no") if is_one else claim
+    if not _YES_OR_NO.match(claim["text"]):
+        return claim
+    return _doubted(claim, "but check whether it means yes or no")
 
 
 def _doubted(claim: Claim, doubt: str) -> Claim:

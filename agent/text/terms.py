@@ -11,6 +11,7 @@ from functools import lru_cache
 import snowballstemmer
 
 from agent.text.language import CJK
+from traces.plain_text import squeezed
 
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_]+)?|\d+")
 _STOP_WORDS = frozenset(
@@ -47,6 +48,11 @@ def nearest(units: Sequence[str], text: str) -> int:
     """The index of the first unit that shares most different terms with a text; there has to be a unit."""
     wanted = set(terms(text))
     return max(range(len(units)), key=lambda index: len(wanted.intersection(terms(units[index]))))
+
+
+def words_of(text: str) -> str:
+    """The words of ``text`` alone, case-folded, with one space between them."""
+    return squeezed(re.sub(r"[^\w\s]", " ", text.casefold()))
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:

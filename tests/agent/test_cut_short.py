@@ -82,6 +82,13 @@ def test_a_correction_that_is_cut_short_is_not_made_over_and_over(
         assert not only(events, ev.Warned), "the end says it"
 
 
+def _ending(
+    wish: Callable[[Steering], None] | None, wheel: Steering, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], None]:
+    """What ends the research meanwhile: a wish of the user, or the time budget."""
+    return partial(wish, wheel) if wish else partial(monkeypatch.setattr, Stop, "out_of_time", True)
+
+
 class _Web:
     """A web that takes its time, during which something happens."""
 
@@ -104,14 +111,8 @@ def test_waiting_for_the_web_can_be_cut_short_without_losing_the_run(
     watch: Ask, monkeypatch: pytest.MonkeyPatch, wish: Callable[[Steering], None] | None, why: str
 ) -> None:
     wheel = Steering()
-
-    def act() -> None:
-        if wish:
-            wish(wheel)
-        else:
-            monkeypatch.setattr(Stop, "out_of_time", True)
-
-    events = watch([PLAN, NOT_FOUND] if wish else [PLAN], steering=wheel, web=_Web(act))
+    web = _Web(_ending(wish, wheel, monkeypatch))
+    events = watch([PLAN, NOT_FOUND] if wish else [PLAN], steering=wheel, web=web)
     # Nothing is asked once the time is used up: the answer is what the question found by itself.
     assert end(events).status == ("stopped" if wish else "answered")
     if why == "skip":
@@ -134,15 +135,8 @@ def test_the_taught_planner_stops_when_the_research_is_to_end(
     watch: Ask, monkeypatch: pytest.MonkeyPatch, wish: Callable[[Steering], None] | None, why: str
 ) -> None:
     wheel = Steering()
-
-    def during() -> None:
-        if wish:
-            wish(wheel)
-        else:
-            monkeypatch.setattr(Stop, "out_of_time", True)
-
     replies = [NOT_FOUND] if wish else []
-    with ScriptedCompleter([" =\n="], during) as planner:
+    with ScriptedCompleter([" =\n="], _ending(wish, wheel, monkeypatch)) as planner:
         events = watch(replies, steering=wheel, planner=planner)
     assert end(events).stopped_because == why
     assert not only(events, ev.Planned)
